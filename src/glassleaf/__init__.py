@@ -1,0 +1,23 @@
+"""Model trees: shallow decision trees with a linear or logistic model in every leaf."""
+
+from glassleaf import criteria, losses
+from glassleaf.errors import GlassleafError, MissingExtraError
+from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.paper import paper_settings
+from glassleaf.tree import Tree
+from glassleaf.weak_models import SklearnModel, WeakModel
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "GlassleafError",
+    "MissingExtraError",
+    "ModelTreeClassifier",
+    "ModelTreeRegressor",
+    "SklearnModel",
+    "Tree",
+    "WeakModel",
+    "criteria",
+    "losses",
+    "paper_settings",
+]

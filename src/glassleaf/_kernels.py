@@ -1,0 +1,455 @@
+"""Tight loops over rows. Arrays in, sums out; no Python objects, no names of criteria.
+
+Every kernel is compiled once per machine (``cache=True``) and releases the GIL, so that threads
+may run it side by side. Conventions:
+
+* ``ptr, idx`` (and ``val``, empty when every stored value is 1) are the usual compressed rows;
+* a *block* of split features is stored the same way: row i lies in the bins
+  ``block_bins[block_ptr[i]:block_ptr[i + 1]]`` of the block;
+* indices are unsigned where it matters: numba need not test them for being negative.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numba
+import numpy as np
+
+_log = logging.getLogger("glassleaf")
+
+
+def _kernel(function):
+    # numpy's error model: a division needs no test for zero, so that loops can be vectorized.
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+
+
+# --- learning the bins -------------------------------------------------------------------------
+
+
+@_kernel
+def assign_bins(values, upper, missing_bin, out):
+    """Bin of every value: the first whose upper bound is not below it; NaN: ``missing_bin``.
+
+    A binary search without branches that depend on the values: a processor cannot guess them.
+    """
+    size = 1
+    while size < upper.shape[0]:
+        size *= 2
+    padded = np.full(size, np.inf)
+    padded[: upper.shape[0]] = upper
+    for i in range(values.shape[0]):
+        value = values[i]
+        bin_ = 0
+        step = size >> 1
+        while step > 0:
+            bin_ += step if padded[bin_ + step - 1] < value else 0
+            step >>= 1
+        out[i] = missing_bin if np.isnan(value) else bin_
+
+
+@_kernel
+def append_entries(rows, indices, values, position, out_idx, out_val):
+    """Write one column's entries into compressed rows; ``position`` is each row's next slot."""
+    has_values = out_val.shape[0] > 0
+    for e in range(rows.shape[0]):
+        slot = position[rows[e]]
+        position[rows[e]] = slot + 1
+        out_idx[slot] = indices[e]
+        if has_values:
+            out_val[slot] = values[e]
+
+
+@_kernel
+def take_rows(ptr, idx, val, start, order, out_ptr, out_idx, out_val):
+    """Compressed rows ``start + order`` of (ptr, idx, val), in that order."""
+    has_values = val.shape[0] > 0
+    slot = 0
+    out_ptr[0] = 0
+    for k in range(order.shape[0]):
+        row = start + order[k]
+        for e in range(ptr[row], ptr[row + 1]):
+            out_idx[slot] = idx[e]
+            if has_values:
+                out_val[slot] = val[e]
+            slot += 1
+        out_ptr[k + 1] = slot
+
+
+@_kernel
+def goes_left(block_ptr, block_bins, start, stop, left_of_bin, first_bin, default, out):
+    """Side of every row of a node, from the bins of one feature of a block."""
+    n_bins = left_of_bin.shape[0]
+    for i in range(start, stop):
+        side = default
+        for e in range(block_ptr[i], block_ptr[i + 1]):
+            bin_ = np.int64(block_bins[e]) - first_bin
+            if 0 <= bin_ < n_bins:
+                side = left_of_bin[bin_]
+                break
+        out[i - start] = side
+
+
+# --- sums per bin: the split search --------------------------------------------------------------
+
+
+@_kernel
+def sum_values(block_ptr, block_bins, vectors, start, stop, count, total):
+    """count[b] and total[b, :] = sum of the row vectors in bin b."""
+    width = vectors.shape[1]
+    for i in range(start, stop):
+        for e in range(block_ptr[i], block_ptr[i + 1]):
+            b = block_bins[e]
+            count[b] += 1
+            for k in range(width):
+                total[b, k] += vectors[i, k]
+
+
+@_kernel
+def sum_dense(block_ptr, block_bins, vectors, dense, start, stop, total, squares):
+    """total[b, k, j] += vectors[i, k] * x[i, j]; squares[b, j] += weight * x[i, j] ** 2."""
+    width, n_columns = vectors.shape[1], dense.shape[1]
+    with_squares = squares.shape[0] > 0
+    for i in range(start, stop):
+        weight = vectors[i, width - 1]
+        for e in range(block_ptr[i], block_ptr[i + 1]):
+            b = block_bins[e]
+            for k in range(width):
+                factor = vectors[i, k]
+                for j in range(n_columns):
+                    total[b, k, j] += factor * dense[i, j]
+            if with_squares:
+                for j in range(n_columns):
+                    squares[b, j] += weight * dense[i, j] * dense[i, j]
+
+
+@_kernel
+def sum_sparse(block_ptr, block_bins, vectors, ptr, idx, val, start, stop, total):
+    """The same as ``sum_dense`` for compressed columns; total is indexed [b, column, k].
+
+    With values other than 1, the weighted squares come after the vector's own sums.
+    """
+    width = vectors.shape[1]
+    if val.shape[0] == 0 and width == 2:  # indicators and one output: by far the commonest
+        for i in range(start, stop):
+            first, weight = vectors[i, 0], vectors[i, 1]
+            for e in range(block_ptr[i], block_ptr[i + 1]):
+                b = block_bins[e]
+                for f in range(ptr[i], ptr[i + 1]):
+                    total[b, idx[f], 0] += first
+                    total[b, idx[f], 1] += weight
+    elif val.shape[0] == 0:
+        for i in range(start, stop):
+            for e in range(block_ptr[i], block_ptr[i + 1]):
+                b = block_bins[e]
+                for f in range(ptr[i], ptr[i + 1]):
+                    for k in range(width):
+                        total[b, idx[f], k] += vectors[i, k]
+    else:
+        for i in range(start, stop):
+            weight = vectors[i, width - 1]
+            for e in range(block_ptr[i], block_ptr[i + 1]):
+                b = block_bins[e]
+                for f in range(ptr[i], ptr[i + 1]):
+                    for k in range(width):
+                        total[b, idx[f], k] += vectors[i, k] * val[f]
+                    total[b, idx[f], width] += weight * val[f] * val[f]
+
+
+@_kernel
+def ranges_dense(block_ptr, block_bins, dense, start, stop, low, high):
+    """Smallest and largest value of every dense column in every bin."""
+    n_columns = dense.shape[1]
+    for i in range(start, stop):
+        for e in range(block_ptr[i], block_ptr[i + 1]):
+            b = block_bins[e]
+            for j in range(n_columns):
+                x = dense[i, j]
+                if x < low[b, j]:
+                    low[b, j] = x
+                if x > high[b, j]:
+                    high[b, j] = x
+
+
+@_kernel
+def ranges_sparse(block_ptr, block_bins, ptr, idx, val, start, stop, stored, low, high):
+    """Range of the stored values of every compressed column in every bin, and how many."""
+    has_values = val.shape[0] > 0
+    for i in range(start, stop):
+        for e in range(block_ptr[i], block_ptr[i + 1]):
+            b = block_bins[e]
+            for f in range(ptr[i], ptr[i + 1]):
+                column = idx[f]
+                x = val[f] if has_values else 1.0
+                stored[b, column] += 1
+                if x < low[b, column]:
+                    low[b, column] = x
+                if x > high[b, column]:
+                    high[b, column] = x
+
+
+@_kernel
+def combine_sides(table, first_bin, n_values, is_categorical, has_missing, operation, left, right):
+    """Both sides of every candidate of a block, from the statistics of its bins.
+
+    ``operation`` 0 adds, 1 takes the smallest, 2 the largest. Candidates come feature by feature
+    and bin by bin; see ``search`` for which there are. Nothing is ever subtracted.
+    """
+    width = table.shape[1]
+    nothing = 0.0 if operation == 0 else (np.inf if operation == 1 else -np.inf)
+    running = np.empty(width)
+    out = 0
+    for feature in range(first_bin.shape[0]):
+        first, missing = first_bin[feature], first_bin[feature] + n_values[feature]
+        one_bin = is_categorical[feature]
+        copies = 2 if has_missing[feature] and not one_bin else 1
+        n_own = n_values[feature] + 1 if one_bin else n_values[feature]
+        running[:] = nothing
+        for b in range(n_own):  # forwards: the left sides, or all bins before this one
+            c = out + b * copies
+            if one_bin:
+                for j in range(width):
+                    left[c, j] = table[first + b, j]
+                    right[c, j] = running[j]
+            for j in range(width):
+                running[j] = _merge(running[j], table[first + b, j], operation)
+            if not one_bin:
+                for j in range(width):
+                    left[c, j] = running[j]
+                if copies == 2:
+                    for j in range(width):
+                        left[c + 1, j] = _merge(running[j], table[missing, j], operation)
+        running[:] = nothing
+        for b in range(n_own - 1, -1, -1):  # backwards: all bins after this one
+            c = out + b * copies
+            if one_bin:
+                for j in range(width):
+                    right[c, j] = _merge(right[c, j], running[j], operation)
+            elif copies == 1:
+                for j in range(width):
+                    right[c, j] = running[j]
+            else:
+                for j in range(width):
+                    right[c, j] = _merge(running[j], table[missing, j], operation)
+                    right[c + 1, j] = running[j]
+            for j in range(width):
+                running[j] = _merge(running[j], table[first + b, j], operation)
+        out += n_own * copies
+
+
+@numba.njit(inline="always")
+def _merge(one, other, operation):
+    if operation == 0:
+        return one + other
+    if operation == 1:
+        return min(one, other)
+    return max(one, other)
+
+
+@_kernel
+def zscore_gradient(columns, values, squares, floor, out):
+    """Equation 14 with the mean and standard deviation of each side; see ``renormalizers``."""
+    n_outputs, n_columns = columns.shape[1] - 1, columns.shape[2]
+    for c in range(columns.shape[0]):
+        weight = values[c, n_outputs]
+        share = 1.0 / weight if weight > 0 else 0.0
+        for k in range(n_outputs):
+            slope = values[c, k]
+            for j in range(n_columns):
+                mean = columns[c, n_outputs, j] * share
+                variance = squares[c, j] * share - mean * mean
+                varies = variance > floor[j]
+                unit = np.sqrt(variance if varies else 1.0)
+                renormalized = (columns[c, k, j] - mean * slope) / unit
+                out[c, k * n_columns + j] = renormalized if varies else 0.0
+            out[c, n_outputs * n_columns + k] = slope
+
+
+# --- sums per node: the weak models ----------------------------------------------------------
+
+
+@_kernel
+def add_sparse_product(ptr, idx, val, coef, start, stop, out):
+    """out[i, k] += sum over the entries of row i of value * coef[k, column]."""
+    has_values = val.shape[0] > 0
+    n_outputs = coef.shape[0]
+    for i in range(start, stop):
+        for k in range(n_outputs):
+            product = 0.0
+            for e in range(ptr[i], ptr[i + 1]):
+                if has_values:
+                    product += val[e] * coef[k, idx[e]]
+                else:
+                    product += coef[k, idx[e]]
+            out[i - start, k] += product
+
+
+@_kernel
+def sum_sparse_columns(ptr, idx, val, factors, start, stop, squared, out):
+    """out[k, column] += factors[i, k] * value (or its square) over the entries of the rows."""
+    has_values = val.shape[0] > 0
+    width = factors.shape[1]
+    for i in range(start, stop):
+        for k in range(width):
+            factor = factors[i - start, k]
+            for e in range(ptr[i], ptr[i + 1]):
+                if has_values:
+                    x = val[e]
+                    out[k, idx[e]] += factor * (x * x if squared else x)
+                else:
+                    out[k, idx[e]] += factor
+
+
+@_kernel
+def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, sparse_sparse, sparse_dense):
+    """Weighted products of compressed columns with each other and with the dense ones.
+
+    Entries of a row are sorted by column: only the lower triangle of ``sparse_sparse`` is filled.
+    """
+    has_values = val.shape[0] > 0
+    n_columns = dense.shape[1]
+    for i in range(start, stop):
+        for e in range(ptr[i], ptr[i + 1]):
+            column = idx[e]
+            scaled = factor[i - start] * (val[e] if has_values else 1.0)
+            for j in range(n_columns):
+                sparse_dense[column, j] += scaled * dense[i, j]
+            for f in range(ptr[i], e + 1):
+                sparse_sparse[column, idx[f]] += scaled * (val[f] if has_values else 1.0)
+
+
+@_kernel
+def descend_coordinates(hessian, slope, l1, lower, upper, x, tolerance, max_rounds):
+    """Minimize x'Hx / 2 + slope'x + sum(l1 * |x|) with lower <= x <= upper, in place.
+
+    Cyclic coordinate descent; stops when a whole round changes the value by less than
+    ``tolerance``.
+    """
+    size = x.shape[0]
+    product = hessian @ x + slope
+    for _ in range(max_rounds):
+        gained = 0.0
+        for j in range(size):
+            curvature = hessian[j, j]
+            if curvature <= 0.0:
+                continue
+            old = x[j]
+            free = old * curvature - product[j]
+            if free > l1[j]:
+                new = (free - l1[j]) / curvature
+            elif free < -l1[j]:
+                new = (free + l1[j]) / curvature
+            else:
+                new = 0.0
+            new = min(max(new, lower[j]), upper[j])
+            change = new - old
+            if change != 0.0:
+                x[j] = new
+                for k in range(size):
+                    product[k] += change * hessian[j, k]
+                gained += 0.5 * curvature * change * change
+        if gained <= tolerance:
+            break
+
+
+# --- the finished tree -----------------------------------------------------------------------
+
+
+@_kernel
+def find_leaves(
+    X, feature, threshold, left, right, missing_left, unknown_left, first_category, categories, out
+):
+    """Leaf of every row of a raw matrix (categories as codes, NaN missing, -1 unknown)."""
+    for i in range(X.shape[0]):
+        node = 0
+        while left[node] >= 0:
+            x = X[i, feature[node]]
+            if np.isnan(x):
+                to_left = missing_left[node]
+            elif first_category[node] < 0:
+                to_left = x <= threshold[node]
+            elif x < 0:
+                to_left = unknown_left[node]
+            else:
+                to_left = categories[first_category[node] + np.int64(x)]
+            node = left[node] if to_left else right[node]
+        out[i] = node
+
+
+@_kernel
+def sum_terms(X, nodes, coef, intercept, first_term, is_category, missing_term, fill, out):
+    """Raw prediction of every row under the model of its node, straight from the tree's arrays."""
+    n_outputs = coef.shape[1]
+    for i in range(X.shape[0]):
+        node = nodes[i]
+        for k in range(n_outputs):
+            raw = 0.0
+            for column in range(X.shape[1]):
+                x = X[i, column]
+                term = first_term[column]
+                if np.isnan(x):
+                    if missing_term[column] >= 0:
+                        raw += coef[node, k, missing_term[column]]
+                    if term >= 0 and not is_category[column]:
+                        raw += coef[node, k, term] * fill[column]
+                elif term >= 0:
+                    if not is_category[column]:
+                        raw += coef[node, k, term] * x
+                    elif x >= 0:
+                        raw += coef[node, k, term + np.int64(x)]
+            out[i, k] = raw + intercept[node, k]
+
+
+def prepare() -> None:
+    """Load the compiled kernels, or compile them and say so: the first run on a machine does."""
+    if _prepared:
+        return
+    _compile_all(_announce)
+    _prepared.append(True)
+
+
+_prepared: list[bool] = []
+
+
+def _announce() -> None:
+    _log.warning(
+        "glassleaf compiles its kernels, once on this machine (about 10 seconds);"
+        " later runs load them from the cache."
+    )
+
+
+def _compile_all(announce) -> None:
+    ptr = np.array([0, 1], dtype=np.int64)
+    idx = np.zeros(1, dtype=np.uint32)
+    bins = np.zeros(1, dtype=np.uint16)
+    one, none = np.ones(1), np.zeros(0)
+    table = np.ones((1, 1))
+
+    assign_bins(one, one, 1, bins.copy())
+    if not numba.config.DISABLE_JIT and assign_bins.stats.cache_misses:
+        announce()
+    rows = np.zeros(1, dtype=np.int64)
+    append_entries(rows, idx, one, rows.copy(), idx.copy(), one.copy())
+    append_entries(rows, idx.astype(np.uint16), one, rows.copy(), bins.copy(), none)
+    take_rows(ptr, idx, one, 0, rows, ptr.copy(), idx.copy(), one.copy())
+    take_rows(ptr, bins, none, 0, rows, ptr.copy(), bins.copy(), none)
+    goes_left(ptr, bins, 0, 1, np.ones(1, np.bool_), 0, True, np.ones(1, np.bool_))
+    count = np.zeros(1, dtype=np.int64)
+    sum_values(ptr, bins, table, 0, 1, count, table.copy())
+    cube = np.zeros((1, 1, 1))
+    sum_dense(ptr, bins, table, table, 0, 1, cube, table.copy())
+    sum_sparse(ptr, bins, table, ptr, idx, none, 0, 1, cube)
+    of_feature, flags = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
+    combine_sides(table, of_feature, of_feature + 1, flags, flags, 0, table.copy(), table.copy())
+    zscore_gradient(np.zeros((1, 2, 1)), np.zeros((1, 2)), table, one, np.zeros((1, 2)))
+    ranges_dense(ptr, bins, table, 0, 1, table.copy(), table.copy())
+    counts = np.zeros((1, 1), dtype=np.int64)
+    ranges_sparse(ptr, bins, ptr, idx, one, 0, 1, counts, table.copy(), table.copy())
+    add_sparse_product(ptr, idx, one, table, 0, 1, table.copy())
+    sum_sparse_columns(ptr, idx, one, table, 0, 1, False, table.copy())
+    sum_sparse_gram(ptr, idx, one, table, one, 0, 1, table.copy(), table.copy())
+    descend_coordinates(table, one, one, -one, one, one.copy(), 0.0, 1)
+    leaf = np.full(1, -1, dtype=np.int32)
+    flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)
+    find_leaves(table, leaf, one, leaf, leaf, flag, flag, first, flag, np.zeros(1, np.int64))
+    sum_terms(table, first + 1, cube, table, first, flag, first, one, table.copy())

@@ -1,0 +1,25 @@
+"""Where rows live and how sums over them are added; no mathematics here.
+
+A backend offers two verbs. ``sum(function, tasks)`` calls ``function(rows, *task)`` on every part
+of the rows and adds the results of each task; with ``then``, the total is handed to
+``then(task, total)`` as soon as it is there, and only what that returns is kept. ``each`` calls
+functions that only rearrange the rows. Whatever is summed has a ``+``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+
+class Backend(Protocol):
+    """Adds functions of rows over all rows; see the module's docstring."""
+
+    def sum(
+        self,
+        function: Callable[..., Any],
+        tasks: Sequence[tuple[Any, ...]],
+        then: Callable[[Any, Any], Any] | None = None,
+    ) -> list[Any]: ...
+
+    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None: ...

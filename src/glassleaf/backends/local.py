@@ -1,0 +1,58 @@
+"""All rows in this process, tasks on threads (the kernels release the GIL)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+
+class LocalBackend:
+    """One piece of rows, ``n_threads`` threads. Use as a context manager."""
+
+    def __init__(self, rows: Any, n_threads: int) -> None:
+        self._rows = rows
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        # Our threads and those of the linear algebra library would fight for the same cores, and
+        # results must not depend on how many there are.
+        self._blas = _threadpools().limit(limits=1, user_api="blas")
+
+    def __enter__(self) -> LocalBackend:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        self._blas.restore_original_limits()
+
+    def sum(
+        self,
+        function: Callable[..., Any],
+        tasks: Sequence[tuple[Any, ...]],
+        then: Callable[[Any, Any], Any] | None = None,
+    ) -> list[Any]:
+        def run(task: tuple[Any, ...]) -> Any:
+            total = function(self._rows, *task)
+            return total if then is None else then(task, total)
+
+        if self._pool is None or len(tasks) < 2:
+            return [run(task) for task in tasks]
+        return list(self._pool.map(run, tasks))
+
+    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
+        self.sum(function, tasks)
+
+
+_controller: list[ThreadpoolController] = []
+
+
+def _threadpools() -> ThreadpoolController:
+    """Looking for the loaded libraries takes milliseconds: once per process is enough."""
+    if not _controller:
+        _controller.append(ThreadpoolController())
+    return _controller[0]

@@ -1,0 +1,169 @@
+"""Columns to bins: where a column may be split, and in which bin every row lies.
+
+A numeric column with at most ``max_bins`` distinct values gets a bin for each of them, so that
+every possible split is a candidate; a longer one gets bins of equal weight. A categorical column
+has a bin per category. One more bin, the last, holds the missing values.
+
+Most rows of a categorical column often share one value, as do the zeros of a sparse column. That
+*default* bin is not stored per row: its sums are the node's sums minus those of the other bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import _kernels
+from glassleaf.compressed import Compressed, Entries, from_columns, uniform
+
+Floats = NDArray[np.float64]
+BIN_DTYPE = np.uint16
+# Values this rarely different from zero are stored by their bins only where they differ.
+_RARE_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class FeatureBins:
+    """The bins of one column.
+
+    ``lower[b], upper[b]`` are the smallest and largest training value in bin b; both are empty
+    for a categorical column, whose bins are its ``n_values`` categories. Bin ``n_values`` holds
+    the missing values.
+    """
+
+    column: int
+    n_values: int
+    lower: Floats
+    upper: Floats
+    is_categorical: bool
+    has_missing: bool
+    default_bin: int = -1
+
+    @property
+    def n_bins(self) -> int:
+        return self.n_values + 1
+
+
+@dataclass(frozen=True)
+class Block:
+    """Features whose bins are summed together; feature k's bins start at ``first_bin[k]``."""
+
+    features: tuple[FeatureBins, ...]
+    first_bin: tuple[int, ...]
+
+    @property
+    def n_bins(self) -> int:
+        return self.first_bin[-1] + self.features[-1].n_bins
+
+    def __iter__(self) -> Iterator[tuple[int, FeatureBins]]:
+        return iter(zip(self.first_bin, self.features, strict=True))
+
+
+# A node as a block of its own: one bin with all its rows.
+WHOLE = Block((FeatureBins(-1, 0, np.zeros(0), np.zeros(0), False, False),), (0,))
+
+
+def learn_bins(values: Floats, weight: Floats | None, max_bins: int) -> tuple[Floats, Floats]:
+    """Smallest and largest value of every bin, from the values that are not missing.
+
+    >>> learn_bins(np.array([3.0, 1.0, 3.0, 2.0]), None, 255)
+    (array([1., 2., 3.]), array([1., 2., 3.]))
+    >>> learn_bins(np.arange(100.0), None, 4)
+    (array([ 0., 25., 50., 75.]), array([24., 49., 74., 99.]))
+    """
+    if weight is None:
+        ordered = np.sort(values)
+        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        distinct = ordered[first]
+        cumulative = np.append(first[1:], len(ordered)).astype(np.float64)
+    else:
+        order = np.argsort(values)
+        ordered = values[order]
+        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        distinct = ordered[first]
+        cumulative = np.cumsum(np.add.reduceat(weight[order], first))
+    if len(distinct) <= max_bins:
+        return distinct, distinct
+    # The last distinct value of every bin: where the cumulative weight reaches k / max_bins. The
+    # tolerance makes k copies of a row and one row of weight k agree.
+    targets = cumulative[-1] * np.arange(1, max_bins) / max_bins
+    ends = np.unique(np.searchsorted(cumulative, targets * (1 - 1e-12)))
+    ends = np.unique(np.append(ends, len(distinct) - 1))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    return distinct[starts], distinct[ends]
+
+
+def numeric_bins(
+    column: int, values: Floats, weight: Floats | None, max_bins: int, may_omit: bool
+) -> tuple[FeatureBins, NDArray[np.uint16]]:
+    """Bins of a numeric column, and every row's bin.
+
+    If it ``may_omit`` a bin and most values are zero, the bin of the zeros is the default.
+    """
+    missing = np.isnan(values)
+    has_missing = bool(missing.any())
+    present = ~missing if has_missing else slice(None)
+    kept = values[present]
+    lower = upper = np.zeros(0)
+    if len(kept):
+        lower, upper = learn_bins(kept, None if weight is None else weight[present], max_bins)
+    codes = np.empty(len(values), dtype=BIN_DTYPE)
+    _kernels.assign_bins(values, upper, len(upper), codes)
+    is_rare = np.count_nonzero(values) <= _RARE_SHARE * len(values)
+    default_bin = int(np.searchsorted(upper, 0.0)) if may_omit and is_rare else -1
+    return FeatureBins(column, len(upper), lower, upper, False, has_missing, default_bin), codes
+
+
+def category_bins(
+    column: int, codes: NDArray[np.int32], n_categories: int, may_omit: bool
+) -> tuple[FeatureBins, NDArray[np.uint16]]:
+    """Bins of a categorical column given as codes (-1 missing), and every row's bin."""
+    bins = np.where(codes >= 0, codes, n_categories).astype(BIN_DTYPE)
+    most_frequent = int(np.argmax(np.bincount(bins, minlength=n_categories + 1)))
+    default_bin = most_frequent if may_omit else -1
+    none = np.zeros(0)
+    has_missing = bool((codes < 0).any())
+    return FeatureBins(column, n_categories, none, none, True, has_missing, default_bin), bins
+
+
+def make_blocks(
+    features: Sequence[FeatureBins], codes: Sequence[NDArray[np.uint16]], bins_at_once: int
+) -> tuple[list[Block], list[Compressed]]:
+    """Group the features for summing, those with a default bin apart from those without."""
+    blocks: list[Block] = []
+    rows: list[Compressed] = []
+    for has_default in (False, True):
+        together: list[int] = []
+        n_bins = 0
+        for k, bins in enumerate(features):
+            if (bins.default_bin >= 0) != has_default:
+                continue
+            if together and n_bins + bins.n_bins > bins_at_once:
+                blocks.append(_block([features[i] for i in together]))
+                rows.append(_block_rows(blocks[-1], [codes[i] for i in together]))
+                together, n_bins = [], 0
+            together.append(k)
+            n_bins += bins.n_bins
+        if together:
+            blocks.append(_block([features[i] for i in together]))
+            rows.append(_block_rows(blocks[-1], [codes[i] for i in together]))
+    return blocks, rows
+
+
+def _block(features: Sequence[FeatureBins]) -> Block:
+    ends = np.cumsum([bins.n_bins for bins in features])
+    return Block(tuple(features), (0, *ends[:-1].tolist()))
+
+
+def _block_rows(block: Block, codes: Sequence[NDArray[np.uint16]]) -> Compressed:
+    if block.features[0].default_bin < 0:
+        offset = np.array(block.first_bin, dtype=BIN_DTYPE)
+        return uniform(np.column_stack(codes) + offset)
+    entries: list[Entries] = []
+    for (first, bins), code in zip(block, codes, strict=True):
+        stored = np.flatnonzero(code != bins.default_bin)
+        entries.append((stored, code[stored] + first, None))
+    return from_columns(len(codes[0]), entries, BIN_DTYPE)

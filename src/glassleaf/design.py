@@ -1,0 +1,221 @@
+"""Columns to the design of the linear models, stored as the sums need it.
+
+A model has one *term* per numeric column, one per category of a categorical column, and one per
+column with missing values ("is missing"); a missing number is imputed by the column's mean. Terms
+are numbered in column order, the "is missing" ones of numeric columns last.
+
+In memory a term is one of three things:
+
+* **dense**: a float64 column, standardized;
+* **sparse**: raw values, stored only where they are not zero (indicators, one-hot codes, rare
+  values);
+* **complement**: the most frequent category of a column, not stored at all. It is one minus the
+  column's other indicators, so every sum of it follows from theirs.
+
+Dense, sparse and complement terms, in this order, are the *stored columns*; ``Layout.term`` says
+which term each is. ``expand_sums`` and ``reduce_coef`` translate between the stored columns and
+the ones that rows really hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.compressed import Compressed, Entries, from_columns
+
+Floats = NDArray[np.float64]
+
+# A column this rarely different from zero is cheaper stored by its entries than densely; one whose
+# entries are all 1 much sooner, for they need no values.
+_SPARSE_INDICATOR_SHARE = 0.1
+_SPARSE_VALUE_SHARE = 0.01
+# A spread below this share of the values' magnitude is rounding noise: the column is constant.
+CONSTANT_SHARE = 1e-12
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Which terms every input column has; -1 for none. ``fill`` replaces a missing number."""
+
+    first_term: NDArray[np.int64]
+    missing_term: NDArray[np.int64]
+    is_category: NDArray[np.bool_]
+    fill: Floats
+    n_terms: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How terms are stored. ``groups[g]`` is the range of sparse columns of complement g."""
+
+    n_dense: int
+    n_sparse: int
+    groups: NDArray[np.int64]
+    term: NDArray[np.int64]
+    center: Floats
+    scale: Floats
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_dense + self.n_sparse + len(self.groups)
+
+    def expand_sums(self, columns: Floats, total: Floats) -> Floats:
+        """Append the complements: ``total`` (the sum without x) minus the group's columns.
+
+        ``columns`` has the stored dense and sparse columns on its last axis.
+        """
+        if not len(self.groups):
+            return columns
+        padded = np.concatenate([columns[..., self.n_dense :], columns[..., :1] * 0], axis=-1)
+        of_group = np.add.reduceat(padded, self.groups.ravel(), axis=-1)[..., ::2]
+        of_group[..., self.groups[:, 0] == self.groups[:, 1]] = 0.0
+        return np.concatenate([columns, total[..., None] - of_group], axis=-1)
+
+    def expand_gram(self, gram: Floats) -> Floats:
+        """Products of the kept columns and 1 (last) to products of all stored columns and 1."""
+        if not len(self.groups):
+            return gram
+        kept = self.n_dense + self.n_sparse
+        full = np.empty((self.n_columns + 1, self.n_columns + 1))
+        full[:kept, :kept] = gram[:-1, :-1]
+        full[-1, :kept] = full[:kept, -1] = gram[-1, :-1]
+        full[-1, -1] = gram[-1, -1]
+        # Rows of the complements: the row of the constant minus those of the group.
+        own = self.expand_sums(gram[:-1, :].T, gram[-1])[:, kept:]
+        full[:kept, kept:-1] = own[:-1]
+        full[kept:-1, :kept] = own[:-1].T
+        full[-1, kept:-1] = full[kept:-1, -1] = own[-1]
+        full[kept:-1, kept:-1] = self.expand_sums(own[:-1].T, own[-1])[:, kept:]
+        return full
+
+    def reduce_coef(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
+        """Coefficients of the kept columns that predict what those of all stored columns do."""
+        kept = self.n_dense + self.n_sparse
+        reduced = coef[:, :kept].copy()
+        for complement, (first, last) in zip(coef[:, kept:].T, self.groups, strict=True):
+            reduced[:, self.n_dense + first : self.n_dense + last] -= complement[:, None]
+        return reduced, intercept + coef[:, kept:].sum(axis=1)
+
+
+@dataclass
+class Design:
+    """The rows of the design."""
+
+    dense: Floats
+    sparse: Compressed
+    layout: Layout
+    terms: Terms
+
+
+def weighted_moments(values: Floats, weight: Floats | None) -> tuple[float, float]:
+    """Mean and standard deviation, in two passes so that a large mean costs no digits."""
+    mean = float(np.average(values, weights=weight))
+    deviation = values - mean
+    return mean, float(np.sqrt(np.average(deviation * deviation, weights=weight)))
+
+
+class DesignBuilder:
+    """Collects columns one by one, in column order, and lays them out."""
+
+    def __init__(self, n_rows: int, n_columns: int, weight: Floats | None) -> None:
+        self._n_rows = n_rows
+        self._weight = weight
+        self._first_term = np.full(n_columns, -1)
+        self._is_category = np.zeros(n_columns, dtype=np.bool_)
+        self._fill = np.zeros(n_columns)
+        self._n_terms = 0
+        self._missing: list[tuple[int, int, NDArray[np.bool_]]] = []
+        self._dense: list[tuple[int, Floats, float, float]] = []
+        self._sparse: list[tuple[list[int], Entries]] = []
+        self._groups: list[tuple[int, int, int]] = []
+
+    def skip_numeric(self, column: int) -> None:
+        """Give the column a term that no model uses, so that terms stay in column order."""
+        self._first_term[column] = self._n_terms
+        self._n_terms += 1
+
+    def add_numeric(self, column: int, values: Floats) -> None:
+        """One term, and one more if values are missing."""
+        missing = np.isnan(values)
+        mean, spread = 0.0, 0.0
+        if missing.any():
+            present = ~missing
+            if present.any():
+                weight = None if self._weight is None else self._weight[present]
+                mean, spread = weighted_moments(values[present], weight)
+            values = np.where(missing, mean, values)
+            self._missing.append((column, -1, missing))
+        else:
+            mean, spread = weighted_moments(values, self._weight)
+        self._fill[column] = mean
+        self._first_term[column] = self._n_terms
+        self._store(self._n_terms, values, mean, spread)
+        self._n_terms += 1
+
+    def add_categories(self, column: int, codes: NDArray[np.int32], n_categories: int) -> None:
+        """One term per category; "missing" is one more where it occurs."""
+        first = self._n_terms
+        self._first_term[column] = first
+        self._is_category[column] = True
+        n_terms = n_categories
+        if (codes < 0).any():
+            codes = np.where(codes >= 0, codes, n_categories)
+            self._missing.append((column, first + n_categories, np.zeros(0, dtype=np.bool_)))
+            n_terms += 1
+        complement = int(np.argmax(np.bincount(codes, minlength=n_terms)))
+        rows = np.flatnonzero(codes != complement)
+        terms = [first + code for code in range(n_terms) if code != complement]
+        position = codes[rows] - (codes[rows] > complement)
+        start = sum(len(t) for t, _ in self._sparse)
+        self._sparse.append((terms, (rows, position + start, None)))
+        self._groups.append((start, start + len(terms), first + complement))
+        self._n_terms += n_terms
+
+    def _store(self, term: int, values: Floats, mean: float, spread: float) -> None:
+        stored = np.flatnonzero(values)
+        given = values[stored] if len(stored) <= _SPARSE_INDICATOR_SHARE * self._n_rows else None
+        if given is not None:
+            is_indicator = bool((given == 1.0).all())
+            if is_indicator or len(stored) <= _SPARSE_VALUE_SHARE * self._n_rows:
+                start = sum(len(t) for t, _ in self._sparse)
+                index = np.full(len(stored), start)
+                self._sparse.append(([term], (stored, index, None if is_indicator else given)))
+                return
+        is_constant = spread <= CONSTANT_SHARE * np.hypot(mean, spread)
+        scale = 1.0 if is_constant else spread
+        standardized = np.zeros(self._n_rows) if is_constant else (values - mean) / scale
+        self._dense.append((term, standardized, mean, scale))
+
+    def build(self) -> Design:
+        """Lay out everything that was added."""
+        missing_term = np.full(len(self._first_term), -1)
+        for column, term, is_missing in self._missing:
+            if term < 0:
+                term = self._n_terms
+                self._n_terms += 1
+                indicator = is_missing.astype(np.float64)
+                self._store(term, indicator, *weighted_moments(indicator, self._weight))
+            missing_term[column] = term
+        terms = Terms(
+            self._first_term, missing_term, self._is_category, self._fill, self._n_terms
+        )
+        dense = np.empty((self._n_rows, len(self._dense)))
+        for j, (_, values, _, _) in enumerate(self._dense):
+            dense[:, j] = values
+        order = [term for term, _, _, _ in self._dense]
+        order += [term for several, _ in self._sparse for term in several]
+        n_sparse = len(order) - len(self._dense)
+        order += [complement for _, _, complement in self._groups]
+        layout = Layout(
+            n_dense=len(self._dense),
+            n_sparse=n_sparse,
+            groups=np.array([g[:2] for g in self._groups], dtype=np.int64).reshape(-1, 2),
+            term=np.array(order, dtype=np.int64),
+            center=np.array([mean for _, _, mean, _ in self._dense]),
+            scale=np.array([scale for _, _, _, scale in self._dense]),
+        )
+        sparse = from_columns(self._n_rows, (entries for _, entries in self._sparse), np.uint32)
+        return Design(dense, sparse, layout, terms)

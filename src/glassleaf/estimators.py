@@ -1,0 +1,659 @@
+"""The scikit-learn surface: check what came in, hand it to ``training``, answer from the tree."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags, check_array
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    check_random_state,
+    column_or_1d,
+    validate_data,
+)
+
+from glassleaf import _kernels, criteria, parameters
+from glassleaf.criteria import Criterion
+from glassleaf.errors import describe
+from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
+from glassleaf.newton import Penalty
+from glassleaf.renormalizers import RENORMALIZERS
+from glassleaf.table import (
+    Table,
+    array_table,
+    frame_table,
+    is_frame,
+    raw_pieces,
+    select_columns,
+)
+from glassleaf.training import Roles, Settings, train
+from glassleaf.tree import Tree
+from glassleaf.weak_models import WeakModel
+
+Floats = NDArray[np.float64]
+
+
+class _ModelTree(BaseEstimator):
+    """What regressor and classifier share."""
+
+    tree_: Tree
+    n_features_in_: int
+    _loss: Loss
+
+    def __init__(
+        self,
+        *,
+        loss: str | Loss,
+        criterion: str | Criterion = "gradient",
+        renormalize: str | None = "zscore",
+        scale: str | None = "standard",
+        alpha: float = 1.0,
+        l1_ratio: float = 0.0,
+        max_depth: int | None = 3,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int | float | None = None,
+        min_gain: float = 0.0,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        split_features: Any = None,
+        leaf_features: Any = None,
+        weak_model: WeakModel | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.criterion = criterion
+        self.renormalize = renormalize
+        self.scale = scale
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.split_features = split_features
+        self.leaf_features = leaf_features
+        self.weak_model = weak_model
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # --- fitting ---------------------------------------------------------------------------------
+
+    def _fit_tree(self, table: Table, y: Floats, weight: Floats, n_classes: int) -> Self:
+        settings = self._settings(n_classes)
+        roles = self._roles(table)
+        self._loss.check_target(y)
+        used = np.flatnonzero(weight > 0)
+        if len(used) < len(weight):
+            table, y, weight = table.take(used), y[used], weight[used]
+        with _progress(self.verbose):
+            self.tree_ = train(table, y, weight, roles, settings)
+        return self
+
+    def _settings(self, n_classes: int) -> Settings:
+        check_random_state(self.random_state)
+        weak_model = self.weak_model
+        if weak_model is not None and not isinstance(weak_model, WeakModel):
+            raise TypeError(
+                f"weak_model={describe(weak_model)} must have the methods fit, raw and gradients;"
+                " see glassleaf.WeakModel."
+            )
+        renormalizer = parameters.choice("renormalize", self.renormalize, RENORMALIZERS)
+        if weak_model is not None and self.renormalize is not None and self._uses_gradient():
+            raise ValueError(
+                f"renormalize={self.renormalize!r} is defined for linear models only."
+                " With a weak_model of your own, set renormalize=None."
+            )
+        return Settings(
+            loss=self._loss,
+            criterion=self._criterion(n_classes),
+            renormalizer=renormalizer,
+            penalty=Penalty(
+                parameters.real_number("alpha", self.alpha, 0.0),
+                parameters.real_number("l1_ratio", self.l1_ratio, 0.0, 1.0),
+            ),
+            standardized=parameters.choice("scale", self.scale, {"standard": True, None: False}),
+            max_depth=parameters.whole_number("max_depth", self.max_depth, 0, none="no limit"),
+            max_leaf_nodes=parameters.whole_number(
+                "max_leaf_nodes", self.max_leaf_nodes, 1, none="no limit"
+            ),
+            min_samples_leaf=self.min_samples_leaf,
+            min_gain=parameters.real_number("min_gain", self.min_gain, 0.0),
+            max_bins=self._max_bins(),
+            n_threads=parameters.n_threads(self.n_jobs),
+            n_classes=n_classes,
+            weak_model=weak_model,
+        )
+
+    def _uses_gradient(self) -> bool:
+        return getattr(self.criterion, "uses", self.criterion) == "gradient"
+
+    def _criterion(self, n_classes: int) -> Criterion:
+        impurity: Criterion = (
+            criteria.InformationGain() if n_classes else criteria.VarianceReduction()
+        )
+        return parameters.named_or_object(
+            "criterion",
+            self.criterion,
+            {"gradient": criteria.GradientGain(), "impurity": impurity},
+            Criterion,
+            "an object with `uses` and `gain` (see glassleaf.criteria)",
+        )
+
+    def _max_bins(self) -> int:
+        found = parameters.whole_number("max_bins", self.max_bins, 2)
+        if found is None or found > 65_000:
+            raise ValueError(f"max_bins={self.max_bins} must be an integer from 2 to 65000.")
+        return found
+
+    def _roles(self, table: Table) -> Roles:
+        everything = np.ones(table.n_columns, dtype=np.bool_)
+        if isinstance(self.categorical_features, str) and self.categorical_features == "from_dtype":
+            categorical = np.array([table.holds_text(j) for j in range(table.n_columns)], dtype=bool)
+        elif self.categorical_features is None:
+            categorical = ~everything
+        else:
+            categorical = select_columns(table, self.categorical_features, "categorical_features")
+        chosen = {
+            name: everything if given is None else select_columns(table, given, name)
+            for name, given in (
+                ("split_features", self.split_features),
+                ("leaf_features", self.leaf_features),
+            )
+        }
+        return Roles(categorical, chosen["split_features"], chosen["leaf_features"])
+
+    def _read(self, X: Any, *, reset: bool) -> Table:
+        """Any table in; names and number of columns are checked against those of ``fit``."""
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            table = frame_table(X)
+            if table.n_columns == 0 or (table.n_rows == 0 and reset):
+                raise ValueError(
+                    f"X has {table.n_rows} row(s) and {table.n_columns} column(s);"
+                    " at least one of each is needed."
+                )
+            return table
+        text = _is_text_array(X)
+        checked = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=["csc", "csr"],
+            dtype=None if text else "numeric",
+            ensure_all_finite=not text and "allow-nan",
+        )
+        return array_table(checked)
+
+    # --- the fitted tree -------------------------------------------------------------------------
+
+    def _raw(self, X: Any) -> Floats:
+        """Raw predictions, shape (rows, outputs)."""
+        _, table = self._fitted(X)
+        out = np.empty((table.n_rows, self._loss.n_outputs))
+        for rows, matrix in raw_pieces(table, self.tree_.columns):
+            out[rows] = self.tree_.raw(matrix, self.tree_.apply(matrix))
+        return out
+
+    def _fitted(self, X: Any) -> tuple[Tree, Table]:
+        check_is_fitted(self)
+        _kernels.prepare()
+        return self.tree_, self._read(X, reset=False)
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Number of the leaf that every row falls into.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Positions in the arrays of ``tree_``.
+        """
+        tree, table = self._fitted(X)
+        out = np.empty(table.n_rows, dtype=np.int64)
+        for rows, matrix in raw_pieces(table, tree.columns):
+            out[rows] = tree.apply(matrix)
+        return out
+
+    def decision_path(self, X: Any) -> Any:
+        """The nodes on every row's way from the root to its leaf.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        sparse matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node.
+        """
+        leaves = self.apply(X)
+        return self.tree_.decision_path(leaves)
+
+    def get_depth(self) -> int:
+        """Largest number of splits above a leaf."""
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves, that is, of models to read."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+class ModelTreeRegressor(RegressorMixin, _ModelTree):
+    """A decision tree with a linear model in every leaf.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "huber", "poisson", "gamma"} or Loss, default="squared_error"
+        What the models minimize. "poisson" and "gamma" have a log link. An object: see
+        :class:`glassleaf.losses.Loss`.
+    criterion : {"gradient", "impurity"} or Criterion, default="gradient"
+        How splits are compared. "gradient" is the criterion of Broelemann & Kasneci (2019):
+        which split lets two models predict best; "impurity" the classical one.
+    renormalize : {"zscore", "minmax", None}, default="zscore"
+        Units in which the gradients of each side of a split are compared.
+    scale : {"standard", None}, default="standard"
+        Units of gradients that are not renormalized: standardized over all rows, or raw.
+    alpha : float, default=1.0
+        Penalty of the models: on the summed loss, in standardized units, so that it fades with
+        the rows in a leaf and does not depend on the scale of the features.
+    l1_ratio : float, default=0.0
+        Share of the L1 norm in the penalty; 0 is ridge, 1 is lasso.
+    max_depth : int or None, default=3
+        Largest number of splits above a leaf. 0 is the plain linear model.
+    max_leaf_nodes : int or None, default=None
+        Largest number of leaves; with it, the node with the largest gain is split first.
+    min_samples_leaf : int, float or None, default=None
+        Smallest number (or share) of rows in a leaf; None: one more than a model has terms, at
+        least 10.
+    min_gain : float, default=0.0
+        Smallest gain of a split, as a share of the root model's loss.
+    max_bins : int, default=255
+        A column with more distinct values is cut into so many bins of equal weight.
+    categorical_features : "from_dtype", list of names or positions, mask, or None, \
+default="from_dtype"
+        Which columns are categories. "from_dtype": those of text or of a categorical type.
+    split_features, leaf_features : list of names or positions, mask, or None, default=None
+        Which columns may split, and which may stand in the models; None: all.
+    weak_model : WeakModel or None, default=None
+        A model of your own for the nodes instead of the linear one; needs ``renormalize=None``.
+    n_jobs : int or None, default=None
+        Number of threads; None: all cores. The tree does not depend on it.
+    verbose : int, default=0
+        1: report every batch of nodes on standard error.
+    random_state : int, RandomState or None, default=None
+        Fitting is deterministic; accepted for scikit-learn's conventions.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree as plain arrays; see :class:`glassleaf.Tree`.
+    n_features_in_ : int
+        Number of columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Names of the columns, where they all have one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassleaf import ModelTreeRegressor
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> y = np.where(X[:, 0] > 0, X[:, 1], -X[:, 1])
+    >>> stump = ModelTreeRegressor(max_depth=1).fit(X, y)
+    >>> round(stump.score(X, y), 3)
+    0.999
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str | Loss = "squared_error",
+        criterion: str | Criterion = "gradient",
+        renormalize: str | None = "zscore",
+        scale: str | None = "standard",
+        alpha: float = 1.0,
+        l1_ratio: float = 0.0,
+        max_depth: int | None = 3,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int | float | None = None,
+        min_gain: float = 0.0,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        split_features: Any = None,
+        leaf_features: Any = None,
+        weak_model: WeakModel | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            criterion=criterion,
+            renormalize=renormalize,
+            scale=scale,
+            alpha=alpha,
+            l1_ratio=l1_ratio,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_leaf=min_samples_leaf,
+            min_gain=min_gain,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            split_features=split_features,
+            leaf_features=leaf_features,
+            weak_model=weak_model,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the tree.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            numpy array, pandas, polars or pyarrow table, or scipy sparse matrix.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._loss = parameters.named_or_object(
+            "loss",
+            self.loss,
+            {name: kind() for name, kind in REGRESSION_LOSSES.items()},
+            Loss,
+            "a glassleaf.losses.Loss",
+        )
+        table = self._read(X, reset=True)
+        target = _numeric_target(y, table.n_rows)
+        weight = _weights(sample_weight, X)
+        return self._fit_tree(table, target, weight, n_classes=0)
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted values.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._loss_of_fit().inverse_link(self._raw(X)[:, 0])
+
+    def _loss_of_fit(self) -> Loss:
+        check_is_fitted(self)
+        return self._loss
+
+
+class ModelTreeClassifier(ClassifierMixin, _ModelTree):
+    """A decision tree with a logistic model in every leaf.
+
+    Two classes: one log-odds per leaf model; more: softmax of one score per class. Parameters are
+    those of :class:`ModelTreeRegressor`, with ``loss="log_loss"`` and ``class_weight``.
+
+    Parameters
+    ----------
+    loss : {"log_loss"} or Loss, default="log_loss"
+        What the models minimize.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied into ``sample_weight``.
+    criterion, renormalize, scale, alpha, l1_ratio, max_depth, max_leaf_nodes, min_samples_leaf, \
+min_gain, max_bins, categorical_features, split_features, leaf_features, weak_model, n_jobs, \
+verbose, random_state
+        See :class:`ModelTreeRegressor`.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree as plain arrays; see :class:`glassleaf.Tree`.
+    classes_ : ndarray
+        The labels, sorted.
+    n_features_in_ : int
+        Number of columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Names of the columns, where they all have one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from glassleaf import ModelTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> ModelTreeClassifier(max_depth=1).fit(X, y).get_n_leaves()
+    2
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        *,
+        loss: str | Loss = "log_loss",
+        criterion: str | Criterion = "gradient",
+        renormalize: str | None = "zscore",
+        scale: str | None = "standard",
+        alpha: float = 1.0,
+        l1_ratio: float = 0.0,
+        max_depth: int | None = 3,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int | float | None = None,
+        min_gain: float = 0.0,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        split_features: Any = None,
+        leaf_features: Any = None,
+        weak_model: WeakModel | None = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            criterion=criterion,
+            renormalize=renormalize,
+            scale=scale,
+            alpha=alpha,
+            l1_ratio=l1_ratio,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_leaf=min_samples_leaf,
+            min_gain=min_gain,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            split_features=split_features,
+            leaf_features=leaf_features,
+            weak_model=weak_model,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the tree.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            numpy array, pandas, polars or pyarrow table, or scipy sparse matrix.
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        table = self._read(X, reset=True)
+        labels = _labels(y, table.n_rows)
+        weight = _weights(sample_weight, X)
+        if self.class_weight is not None:
+            weight = weight * compute_sample_weight(self.class_weight, labels)
+        self.classes_, target = np.unique(labels[weight > 0], return_inverse=True)
+        n_classes = len(self.classes_)
+        if n_classes < 2:
+            raise ValueError(
+                f"y has only one class ({self.classes_[0]!r}); at least 2 classes with positive"
+                " weight are needed."
+            )
+        encoded = np.zeros(len(labels))
+        encoded[weight > 0] = target
+        default: Loss = BinaryLogLoss() if n_classes == 2 else MulticlassLogLoss(n_classes)
+        self._loss = parameters.named_or_object(
+            "loss", self.loss, {"log_loss": default}, Loss, "a glassleaf.losses.Loss"
+        )
+        return self._fit_tree(table, encoded, weight, n_classes)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Raw scores: the log-odds of the second class, or one score per class.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        raw = self._raw(X)
+        return raw[:, 0] if raw.shape[1] == 1 else raw
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of every class.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        raw = self.decision_function(X)
+        return self._loss.inverse_link(raw)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+
+
+# --- what comes in -------------------------------------------------------------------------------
+
+
+def _is_text_array(X: Any) -> bool:
+    """Whether X is an array of objects or strings that may hold categories."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in "OUS" and kind and getattr(X, "ndim", 0) == 2:
+        return any(isinstance(value, (str, bytes)) for value in np.asarray(X, object).ravel()[:100_000])
+    return False
+
+
+def _numeric_target(y: Any, n_rows: int) -> Floats:
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: pass the values to predict."
+        )
+    target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", allow_nd=True)
+    if target.ndim > 1 and target.shape[1] > 1:
+        raise ValueError(
+            f"y has the shape {target.shape}; only one target is supported."
+            " Fit one estimator per target, for example with MultiOutputRegressor."
+        )
+    target = column_or_1d(target, warn=True)
+    check_consistent_length(np.empty(n_rows), target)
+    return np.array(target)
+
+
+def _labels(y: Any, n_rows: int) -> NDArray[Any]:
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: pass the labels to predict."
+        )
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("Input y contains NaN or infinity; every row needs a label.")
+    check_classification_targets(labels)
+    check_consistent_length(np.empty(n_rows), labels)
+    return np.asarray(labels)
+
+
+def _weights(given: Any, X: Any) -> Floats:
+    weight = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    return np.array(weight)
+
+
+@contextlib.contextmanager
+def _progress(verbose: Any) -> Iterator[None]:
+    """Show the fit's log on standard error while it runs, if asked for."""
+    if not parameters.whole_number("verbose", int(verbose), 0):
+        yield
+        return
+    log = logging.getLogger("glassleaf")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("glassleaf: %(message)s"))
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

@@ -1,0 +1,331 @@
+"""Pointwise losses: the target and the raw prediction, nothing else.
+
+Conventions
+-----------
+* ``raw`` is the linear predictor: shape ``(n,)`` if ``n_outputs == 1``, else ``(n, n_outputs)``.
+* ``gradient`` and ``hessian`` are derivatives with respect to ``raw``, without sample weights.
+  The Hessian of a loss with K > 1 outputs has shape ``(n, K, K)``.
+* ``value`` is zero for a perfect prediction wherever that is possible.
+* Targets arrive as float64; classes arrive as the numbers 0, 1, ..., K - 1.
+
+A loss knows nothing of coefficients, penalties or trees. To add one, subclass :class:`Loss` and
+pass an instance as ``loss=``; ``docs/extending.md`` shows one, ``tests/test_losses.py`` says what
+every loss must satisfy.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp, softmax, xlogy
+
+Floats = NDArray[np.float64]
+
+# exp() of anything larger overflows; a raw score this extreme is already a certain event.
+_LARGEST_EXPONENT = 500.0
+# Log-odds beyond which a row on the wrong side counts as far out.
+_FAR_WRONG = 6.0
+# Interquartile range of a standard normal variable.
+_NORMAL_IQR = 1.349
+
+
+class Loss(ABC):
+    """What a weak model minimizes; see the module's conventions."""
+
+    n_outputs: int = 1
+    is_quadratic: bool = False
+
+    @abstractmethod
+    def value(self, y: Floats, raw: Floats) -> Floats:
+        """Loss of every row."""
+
+    @abstractmethod
+    def gradient(self, y: Floats, raw: Floats) -> Floats:
+        """First derivative by ``raw``."""
+
+    @abstractmethod
+    def hessian(self, y: Floats, raw: Floats) -> Floats:
+        """Second derivative by ``raw``, or a close upper bound of it; never negative."""
+
+    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+        """Value, gradient and Hessian at once; override where they share work."""
+        return self.value(y, raw), self.gradient(y, raw), self.hessian(y, raw)
+
+    def inverse_link(self, raw: Floats) -> Floats:
+        """Raw prediction to the scale of y (classes: to probabilities)."""
+        return raw
+
+    def check_target(self, y: Floats) -> None:
+        """Raise ``ValueError`` if y lies outside the range of this loss."""
+
+    def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
+        """Center and scale in which y is handed to the other methods, (0, 1) for "as it is"."""
+        return 0.0, 1.0
+
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        """Raw prediction to start the root from, one number per output."""
+        return np.zeros(self.n_outputs)
+
+    def support(self, y: Floats, weight: Floats) -> Floats:
+        """Additive statistics by which a node sees that some outcome never occurs in it."""
+        return np.zeros(0)
+
+    def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
+        """Targets and weights of imagined rows for the outcomes a node lacks.
+
+        Where a class never occurs, the best log-odds are infinite. Half a row of that class, put
+        at the node's mean, keeps them finite and as extreme as the node's size allows.
+        """
+        return np.zeros(0), np.zeros(0)
+
+
+def weighted_quantile(y: Floats, weight: Floats, share: float) -> float:
+    """Smallest value with at least this share of the weight at or below it.
+
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 1.0]), 0.5)
+    2.0
+    """
+    order = np.argsort(y, kind="stable")
+    cumulative = np.cumsum(weight[order])
+    # The tolerance makes k copies of a row and one row of weight k agree.
+    position = np.searchsorted(cumulative, share * cumulative[-1] * (1 - 1e-12))
+    return float(y[order][min(int(position), len(y) - 1)])
+
+
+def _require_range(y: Floats, inside: NDArray[np.bool_], loss: str, accepted: str) -> None:
+    if not inside.all():
+        row = int(np.argmin(inside))
+        raise ValueError(
+            f"loss={loss!r} needs {accepted}; y[{row}] is {y[row]!r}."
+            " Use another loss or remove such rows."
+        )
+
+
+def mean_and_spread(y: Floats, weight: Floats) -> tuple[float, float]:
+    """Weighted mean and standard deviation; a constant has spread 1, so that it can divide."""
+    center = float(np.average(y, weights=weight))
+    spread = float(np.sqrt(np.average((y - center) ** 2, weights=weight)))
+    return center, spread if spread > 1e-12 * abs(center) else 1.0
+
+
+@dataclass(frozen=True)
+class SquaredError(Loss):
+    """Half the squared error, ``(y - raw)**2 / 2``."""
+
+    is_quadratic = True
+
+    def value(self, y: Floats, raw: Floats) -> Floats:
+        return 0.5 * (raw - y) ** 2
+
+    def gradient(self, y: Floats, raw: Floats) -> Floats:
+        return raw - y
+
+    def hessian(self, y: Floats, raw: Floats) -> Floats:
+        return np.ones_like(raw)
+
+    def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
+        return mean_and_spread(y, weight)
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """Squared error near the target, absolute error beyond ``delta``.
+
+    ``delta`` is in units of the target's spread (its interquartile range / 1.349, which is the
+    standard deviation of a normal variable), so that rescaling y changes nothing.
+    """
+
+    delta: float = 1.35
+
+    # Beyond delta the second derivative is 0. A node with most rows out there would have a
+    # singular Hessian; this little curvature keeps Newton steps finite, not the solution different.
+    _far_curvature = 0.01
+
+    def value(self, y: Floats, raw: Floats) -> Floats:
+        distance = np.abs(raw - y)
+        near = np.minimum(distance, self.delta)
+        return near * (distance - 0.5 * near)
+
+    def gradient(self, y: Floats, raw: Floats) -> Floats:
+        return np.clip(raw - y, -self.delta, self.delta)
+
+    def hessian(self, y: Floats, raw: Floats) -> Floats:
+        return np.where(np.abs(raw - y) <= self.delta, 1.0, self._far_curvature)
+
+    def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
+        low, middle, high = (weighted_quantile(y, weight, share) for share in (0.25, 0.5, 0.75))
+        spread = (high - low) / _NORMAL_IQR
+        return middle, spread if spread > 0 else mean_and_spread(y, weight)[1]
+
+
+@dataclass(frozen=True)
+class Poisson(Loss):
+    """Half the Poisson deviance of counts or rates, log link."""
+
+    def value(self, y: Floats, raw: Floats) -> Floats:
+        return _exp(raw) - y * raw + xlogy(y, y) - y
+
+    def gradient(self, y: Floats, raw: Floats) -> Floats:
+        return _exp(raw) - y
+
+    def hessian(self, y: Floats, raw: Floats) -> Floats:
+        return _exp(raw)
+
+    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+        mean = _exp(raw)
+        return mean - y * raw + xlogy(y, y) - y, mean - y, mean
+
+    def inverse_link(self, raw: Floats) -> Floats:
+        return _exp(raw)
+
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        return np.log(np.atleast_1d(np.average(y, weights=weight)))
+
+    def check_target(self, y: Floats) -> None:
+        _require_range(y, y >= 0, "poisson", "y >= 0")
+        if not y.any():
+            raise ValueError("loss='poisson' needs at least one y > 0; every y is 0.")
+
+    def support(self, y: Floats, weight: Floats) -> Floats:
+        return np.array([y @ weight])
+
+    def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
+        without_events = support <= 0
+        return np.full(1, 0.5)[without_events], np.ones(1)[without_events]
+
+
+@dataclass(frozen=True)
+class Gamma(Loss):
+    """Half the gamma deviance of positive amounts, log link."""
+
+    def value(self, y: Floats, raw: Floats) -> Floats:
+        return y * _exp(-raw) + raw - np.log(y) - 1.0
+
+    def gradient(self, y: Floats, raw: Floats) -> Floats:
+        return 1.0 - y * _exp(-raw)
+
+    def hessian(self, y: Floats, raw: Floats) -> Floats:
+        return y * _exp(-raw)
+
+    def inverse_link(self, raw: Floats) -> Floats:
+        return _exp(raw)
+
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        return np.log(np.atleast_1d(np.average(y, weights=weight)))
+
+    def check_target(self, y: Floats) -> None:
+        _require_range(y, y > 0, "gamma", "y > 0")
+
+
+@dataclass(frozen=True)
+class BinaryLogLoss(Loss):
+    """Log loss of two classes 0 and 1; ``raw`` is the log-odds of class 1."""
+
+    def value(self, y: Floats, raw: Floats) -> Floats:
+        return np.logaddexp(0.0, raw) - y * raw
+
+    def gradient(self, y: Floats, raw: Floats) -> Floats:
+        return expit(raw) - y
+
+    def hessian(self, y: Floats, raw: Floats) -> Floats:
+        probability = expit(raw)
+        return self._curvature(y, raw, probability * (1.0 - probability))
+
+    def _curvature(self, y: Floats, raw: Floats, second: Floats) -> Floats:
+        # A row far on the wrong side pulls hard but has hardly any second derivative: Newton's
+        # step would throw it across the table. The slope of the secant to the even odds instead
+        # bounds the loss from above, and no row is out there in the end.
+        wrong = np.where(y > 0.5, -raw, raw)
+        return np.where(wrong > _FAR_WRONG, 0.5 / np.maximum(wrong, 1.0), second)
+
+    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+        small = np.exp(-np.abs(raw))  # never overflows
+        value = np.log1p(small) + np.maximum(raw, 0.0) - y * raw
+        inverse = 1.0 / (1.0 + small)
+        probability = np.where(raw >= 0, inverse, small * inverse)
+        return value, probability - y, self._curvature(y, raw, small * inverse * inverse)
+
+    def inverse_link(self, raw: Floats) -> Floats:
+        positive = expit(raw)
+        return np.column_stack([expit(-raw), positive])
+
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        share = np.average(y, weights=weight)
+        return np.atleast_1d(np.log(share / (1.0 - share)))
+
+    def support(self, y: Floats, weight: Floats) -> Floats:
+        return np.bincount(y.astype(np.intp), weights=weight, minlength=2)
+
+    def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
+        return _half_row_per_absent_class(support)
+
+
+@dataclass(frozen=True)
+class MulticlassLogLoss(Loss):
+    """Log loss of K classes, softmax of K raw scores."""
+
+    n_outputs: int
+
+    def value(self, y: Floats, raw: Floats) -> Floats:
+        own = np.take_along_axis(raw, y.astype(np.intp)[:, None], axis=1)[:, 0]
+        return np.asarray(logsumexp(raw, axis=1)) - own
+
+    def gradient(self, y: Floats, raw: Floats) -> Floats:
+        slope = np.asarray(softmax(raw, axis=1))
+        slope[np.arange(len(y)), y.astype(np.intp)] -= 1.0
+        return slope
+
+    def hessian(self, y: Floats, raw: Floats) -> Floats:
+        probability = np.asarray(softmax(raw, axis=1))
+        curvature = -probability[:, :, None] * probability[:, None, :]
+        diagonal = np.arange(self.n_outputs)
+        curvature[:, diagonal, diagonal] += probability
+        return curvature
+
+    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+        rows, own = np.arange(len(y)), y.astype(np.intp)
+        shifted = raw - raw.max(axis=1, keepdims=True)
+        probability = np.exp(shifted)
+        total = probability.sum(axis=1, keepdims=True)
+        probability /= total
+        value = np.log(total[:, 0]) - shifted[rows, own]
+        curvature = -probability[:, :, None] * probability[:, None, :]
+        diagonal = np.arange(self.n_outputs)
+        curvature[:, diagonal, diagonal] += probability
+        slope = probability.copy()
+        slope[rows, own] -= 1.0
+        return value, slope, curvature
+
+    def inverse_link(self, raw: Floats) -> Floats:
+        return np.asarray(softmax(raw, axis=1))
+
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        share = np.bincount(y.astype(np.intp), weights=weight, minlength=self.n_outputs)
+        logarithm = np.log(share / share.sum())
+        return np.asarray(logarithm - logarithm.mean())
+
+    def support(self, y: Floats, weight: Floats) -> Floats:
+        return np.bincount(y.astype(np.intp), weights=weight, minlength=self.n_outputs)
+
+    def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
+        return _half_row_per_absent_class(support)
+
+
+def _half_row_per_absent_class(support: Floats) -> tuple[Floats, Floats]:
+    absent = np.flatnonzero(support <= 0).astype(np.float64)
+    return absent, np.full(len(absent), 0.5)
+
+
+def _exp(raw: Floats) -> Floats:
+    return np.exp(np.minimum(raw, _LARGEST_EXPONENT))
+
+
+REGRESSION_LOSSES: dict[str, type[Loss]] = {
+    "squared_error": SquaredError,
+    "huber": Huber,
+    "poisson": Poisson,
+    "gamma": Gamma,
+}

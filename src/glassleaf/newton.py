@@ -1,0 +1,276 @@
+"""Penalized Newton on sums: parameters out, sums in, no rows in sight.
+
+The problem of one node, in the node's own standardized units, is
+
+    minimize  loss(theta) + alpha * (l1_ratio * |w|_1 + (1 - l1_ratio) / 2 * |w|_2^2)
+
+over ``theta = (w, b)`` for every output, with the intercept b free and w within bounds. Each
+round solves the small quadratic problem around the current point and asks for the loss and the
+gradient at the new one. The Hessian, by far the dearest sum, is asked for again only when the old
+one no longer points well; the solution does not depend on it, only the way there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from glassleaf import _kernels
+
+Floats = NDArray[np.float64]
+
+class HessianUse(Enum):
+    """When a Hessian is summed anew: it is by far the dearest sum, but never needed exactly."""
+
+    RENEW = "at every step"
+    KEEP = "when the old one no longer makes good progress"
+    CONSTANT = "once"
+
+
+_MAX_ROUNDS = 200
+_MAX_HALVINGS = 40
+_MAX_DESCENTS = 10_000
+# Share of the predicted decrease that a step must bring (Armijo's rule). Much less would let a
+# step through that leaves outliers far on the wrong side, from where it is a long way back.
+_SUFFICIENT = 0.4
+# A step that brought more than predicted by this factor may be doubled: the way to a far optimum
+# (a rare category without events) is a chain of steps of one.
+_PROMISING = 1.1
+# A step that leaves more than this share of the previous predicted decrease calls for a new Hessian.
+_STALE = 0.1
+# Predicted decrease, relative to the objective at the start, at which a model is fitted. The last
+# step is taken unseen: with a new Hessian it squares the error, with an old one it divides it.
+_TIGHT = {HessianUse.RENEW: 1e-8, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1e-12}
+# The same if more would need another dear Hessian: a rare category without events has no finite
+# optimum to speak of, and its way there is long.
+_LOOSE = 1e-6
+# Eigenvalues below this share of the largest are treated as zero (collinear columns, alpha = 0).
+_SINGULAR = 1e-11
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Elastic net on the weights of a model, in standardized units, and bounds on them."""
+
+    alpha: float = 1.0
+    l1_ratio: float = 0.0
+    lower: Floats | None = None
+    upper: Floats | None = None
+
+    @property
+    def is_smooth(self) -> bool:
+        return self.alpha * self.l1_ratio == 0 and self.lower is None and self.upper is None
+
+    @property
+    def l1(self) -> float:
+        return self.alpha * self.l1_ratio
+
+    @property
+    def l2(self) -> float:
+        return self.alpha * (1 - self.l1_ratio)
+
+    def value(self, theta: Floats) -> float:
+        """The penalty of parameters of shape (outputs, columns + 1)."""
+        weights = theta[:, :-1]
+        return float(self.l1 * np.abs(weights).sum() + 0.5 * self.l2 * (weights**2).sum())
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Loss, gradient and Hessian at some parameters, in the node's units."""
+
+    loss: float
+    gradient: Floats
+    hessian: Floats | None
+
+
+class QuadraticModel:
+    """The Hessian of a node (which it takes over), kept ready to solve for any gradient."""
+
+    def __init__(self, hessian: Floats, penalty: Penalty) -> None:
+        n_outputs, size = hessian.shape[:2]
+        self._penalty = penalty
+        self._shape = (n_outputs, size)
+        matrix = hessian.reshape(n_outputs * size, -1)
+        # A column that is constant in the node has an all-zero row: it stays where it is.
+        self._active = np.diagonal(matrix) > 0
+        ridge = np.full((n_outputs, size), penalty.l2)
+        ridge[:, -1] = 0.0
+        matrix[np.diag_indices_from(matrix)] += ridge.ravel()
+        if n_outputs > 1:
+            _add_common_direction(matrix, n_outputs, size)
+        if not self._active.all():
+            matrix = matrix[np.ix_(self._active, self._active)]
+        self._matrix = matrix
+        self._factor = _factorize(matrix) if penalty.is_smooth else None
+
+    def step(self, theta: Floats, gradient: Floats) -> tuple[Floats, float]:
+        """The change that minimizes the quadratic model, and the decrease it predicts."""
+        slope = gradient.copy()
+        slope[:, :-1] += self._penalty.l2 * theta[:, :-1]
+        slope = slope.ravel()[self._active]
+        change = np.zeros(theta.size)
+        if self._factor is not None:
+            solved = -self._factor.solve(slope)
+            predicted = -0.5 * float(slope @ solved)
+        else:
+            solved, predicted = self._constrained_step(theta.ravel()[self._active], slope)
+        change[self._active] = solved
+        return change.reshape(self._shape), predicted
+
+    def loss_change(self, gradient: Floats, change: Floats) -> float:
+        """What the quadratic model says of the loss alone, without the penalty."""
+        weights = change[:, :-1]
+        moved = change.ravel()[self._active]
+        curved = float(moved @ self._matrix @ moved) - self._penalty.l2 * float((weights**2).sum())
+        return float((gradient * change).sum()) + 0.5 * curved
+
+    def _constrained_step(self, old: Floats, slope: Floats) -> tuple[Floats, float]:
+        """The same with the L1 norm and the bounds, by coordinate descent."""
+        matrix = self._matrix
+        l1 = np.full(self._shape, self._penalty.l1)
+        l1[:, -1] = 0.0
+        l1 = l1.ravel()[self._active]
+        lower = self._bound(self._penalty.lower, -np.inf)
+        upper = self._bound(self._penalty.upper, np.inf)
+        new = np.clip(old, lower, upper)
+        linear = slope - matrix @ old
+        tolerance = 1e-16 * (abs(float(linear @ old)) + float(np.abs(slope).sum()))
+        _kernels.descend_coordinates(
+            matrix, linear, l1, lower, upper, new, tolerance, _MAX_DESCENTS
+        )
+        change = new - old
+        curved = 0.5 * float(change @ matrix @ change)
+        penalized = float(l1 @ (np.abs(new) - np.abs(old)))
+        return change, -(float(slope @ change) + curved + penalized)
+
+    def _bound(self, given: Floats | None, default: float) -> Floats:
+        out = np.full(self._shape, default)
+        if given is not None:
+            out[:, :-1] = given
+        return out.ravel()[self._active]
+
+
+def _add_common_direction(matrix: Floats, n_outputs: int, size: int) -> None:
+    """Make the direction that adds the same to every class definite; softmax ignores it.
+
+    Gradient and penalty never leave its complement, so the solution is the same.
+    """
+    diagonal = np.diagonal(matrix).reshape(n_outputs, size).mean(axis=0)
+    for k in range(n_outputs):
+        for other in range(n_outputs):
+            index = np.arange(size)
+            matrix[k * size + index, other * size + index] += diagonal
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """A square root of the inverse of a matrix, up to the scale of its diagonal."""
+
+    root: Floats
+    scale: Floats
+    is_triangular: bool
+
+    def solve(self, slope: Floats) -> Floats:
+        if self.is_triangular:
+            solved, _ = linalg.lapack.dpotrs(self.root, slope * self.scale, lower=0)
+            return np.asarray(solved * self.scale)
+        return np.asarray((self.root @ (self.root.T @ (slope * self.scale))) * self.scale)
+
+
+def _factorize(matrix: Floats) -> _Factor:
+    """Cholesky where the matrix is safely definite, else its eigenvectors without the null space.
+
+    The diagonal is scaled to one first: what is small must be so in relation to its column.
+    """
+    scale = 1.0 / np.sqrt(np.diagonal(matrix))
+    scaled = matrix * scale
+    scaled *= scale[:, None]
+    if len(matrix):
+        # The transpose of a symmetric matrix is itself, in the order of memory LAPACK wants.
+        root, info = linalg.lapack.dpotrf(scaled.T, lower=0, clean=0)
+        if info == 0 and np.diagonal(root).min() ** 2 > _SINGULAR:
+            return _Factor(root, scale, is_triangular=True)
+    values, vectors = np.linalg.eigh(scaled)
+    keep = values > _SINGULAR * max(1.0, float(values[-1]) if len(values) else 1.0)
+    return _Factor(vectors[:, keep] / np.sqrt(values[keep]), scale, is_triangular=False)
+
+
+class NewtonFit:
+    """The state of one node's fit: ``request`` says what to sum next, ``receive`` takes it.
+
+    Fits of many nodes can run side by side, each round's sums being had in one pass.
+    """
+
+    def __init__(self, start: Floats, penalty: Penalty, hessian_use: HessianUse) -> None:
+        self.theta = start
+        self.is_done = False
+        self.loss = np.nan
+        self.request: tuple[Floats, bool] = (start, True)
+        self._use = hessian_use
+        self._penalty = penalty
+        self._quadratic: QuadraticModel | None = None
+        self._objective = np.inf
+        self._scale = 0.0
+        self._step = np.zeros_like(start)
+        self._predicted = np.inf
+        self._length = 1.0
+        self._is_promising = False
+        self._rounds = 0
+
+    def receive(self, sums: Sums) -> None:
+        """Take the sums asked for; either finish or prepare the next request."""
+        self._rounds += 1
+        trial, _ = self.request
+        objective = sums.loss + self._penalty.value(trial)
+        if self._quadratic is None:
+            self._scale = max(objective, 0.0)
+        elif trial is not self.theta and not self._is_sufficient(objective):
+            self._shorten()
+            return
+        if trial is not self.theta:
+            self._is_promising = self._objective - objective > _PROMISING * self._predicted
+        self.theta, self.loss, self._objective = trial, sums.loss, objective
+        if sums.hessian is not None:
+            self._quadratic = QuadraticModel(sums.hessian, self._penalty)
+        self._advance(sums.gradient, sums.hessian is not None)
+
+    def _is_sufficient(self, objective: float) -> bool:
+        rounding = 1e-14 * abs(self._objective)
+        wanted = self._objective - _SUFFICIENT * self._length * self._predicted + rounding
+        return bool(np.isfinite(objective)) and objective <= wanted
+
+    def _shorten(self) -> None:
+        self._length *= 0.5
+        if self._length < 0.5**_MAX_HALVINGS or self._rounds >= _MAX_ROUNDS:
+            self.is_done = True
+            return
+        self.request = (self.theta + self._length * self._step, False)
+
+    def _advance(self, gradient: Floats, is_fresh: bool) -> None:
+        assert self._quadratic is not None
+        before = self._predicted
+        self._step, self._predicted = self._quadratic.step(self.theta, gradient)
+        is_stale = (
+            self._use is not HessianUse.CONSTANT
+            and not is_fresh
+            and (self._length < 1 or self._predicted > _STALE * before)
+        )
+        enough = _LOOSE if is_stale and self._use is HessianUse.KEEP else _TIGHT[self._use]
+        if self._predicted <= enough * self._scale:
+            # The last step is too small to be worth a look at the rows, not to be taken.
+            self.loss += self._quadratic.loss_change(gradient, self._step)
+            self.theta = self.theta + self._step
+            self.is_done = True
+        elif self._rounds >= _MAX_ROUNDS:
+            self.is_done = True
+        elif is_stale:
+            self.request = (self.theta, True)
+        else:
+            self._length = 2.0 if self._is_promising else 1.0
+            trial = self.theta + self._length * self._step
+            self.request = (trial, self._use is HessianUse.RENEW)

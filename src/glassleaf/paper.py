@@ -1,0 +1,36 @@
+"""The settings under which the estimators are the methods of Broelemann & Kasneci (2019)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glassleaf import parameters
+
+_COMMON: dict[str, Any] = {"alpha": 1.0, "l1_ratio": 0.0, "min_gain": 0.0}
+
+PAPER_METHODS: dict[str, dict[str, Any]] = {
+    "MT-G": {"criterion": "gradient", "renormalize": None, "scale": None},
+    "MT-GR": {"criterion": "gradient", "renormalize": "zscore", "scale": "standard"},
+    "MT-DT": {"criterion": "impurity", "renormalize": None, "scale": "standard"},
+}
+
+
+def paper_settings(method: str) -> dict[str, Any]:
+    """Keyword arguments that make an estimator one of the paper's methods.
+
+    Parameters
+    ----------
+    method : {"MT-G", "MT-GR", "MT-DT"}
+        Gradients of raw features; gradients renormalized on every side; the classical criterion.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from glassleaf import ModelTreeRegressor, paper_settings
+    >>> ModelTreeRegressor(**paper_settings("MT-G"), max_depth=2)
+    ModelTreeRegressor(max_depth=2, renormalize=None, scale=None)
+    """
+    return {**_COMMON, **parameters.choice("method", method, PAPER_METHODS)}

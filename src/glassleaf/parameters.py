@@ -1,0 +1,97 @@
+"""Checks of what users pass as parameters; every message names the parameter and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+from glassleaf.errors import describe
+
+T = TypeVar("T")
+
+
+def whole_number(name: str, value: Any, minimum: int, *, none: str = "") -> int | None:
+    """An integer of at least ``minimum``, or None if ``none`` says what that means.
+
+    >>> whole_number("max_depth", 3, 0)
+    3
+    >>> whole_number("max_depth", -1, 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: max_depth=-1 must be an integer >= 0.
+    """
+    accepted = f"an integer >= {minimum}" + (f", or None for {none}" if none else "")
+    if value is None and none:
+        return None
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={describe(value)} must be {accepted}.")
+    if value < minimum:
+        raise ValueError(f"{name}={describe(value)} must be {accepted}.")
+    return int(value)
+
+
+def real_number(name: str, value: Any, low: float, high: float = np.inf) -> float:
+    """A finite number between ``low`` and ``high``, both included."""
+    accepted = f"a number >= {low:g}" if high == np.inf else f"a number from {low:g} to {high:g}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name}={describe(value)} must be {accepted}.")
+    if not low <= float(value) <= high or not np.isfinite(float(value)):
+        raise ValueError(f"{name}={describe(value)} must be {accepted}.")
+    return float(value)
+
+
+def choice(name: str, value: Any, choices: Mapping[Any, T]) -> T:
+    """The choice with that name.
+
+    >>> choice("renormalize", "z", {None: 0, "zscore": 1})
+    Traceback (most recent call last):
+    ...
+    ValueError: renormalize='z' must be one of None, 'zscore'.
+    """
+    if not isinstance(value, (str, type(None))) or value not in choices:
+        accepted = ", ".join(repr(key) for key in choices)
+        kind = ValueError if isinstance(value, (str, type(None))) else TypeError
+        raise kind(f"{name}={describe(value)} must be one of {accepted}.")
+    return choices[value]
+
+
+def named_or_object(name: str, value: Any, choices: Mapping[str, T], kind: Any, what: str) -> T:
+    """The choice with that name, or an object of the right kind as it is."""
+    if isinstance(value, str):
+        return choice(name, value, choices)
+    if not isinstance(value, kind) or isinstance(value, type):
+        accepted = ", ".join(repr(key) for key in choices)
+        raise TypeError(f"{name}={describe(value)} must be one of {accepted}, or {what}.")
+    return value  # type: ignore[no-any-return]
+
+
+def leaf_size(value: Any, n_rows: int, default: int) -> int:
+    """min_samples_leaf as a number of rows: a count, a share of all rows, or the default."""
+    accepted = "an integer >= 1, a share between 0 and 1, or None for max(10, terms + 1)"
+    if value is None:
+        return default
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"min_samples_leaf={describe(value)} must be {accepted}.")
+    if isinstance(value, Integral):
+        if value < 1:
+            raise ValueError(f"min_samples_leaf={describe(value)} must be {accepted}.")
+        return int(value)
+    if not 0.0 < float(value) < 1.0:
+        raise ValueError(f"min_samples_leaf={describe(value)} must be {accepted}.")
+    return max(1, int(np.ceil(float(value) * n_rows)))
+
+
+def n_threads(value: Any) -> int:
+    """Number of threads. None: all cores that joblib and the environment leave to this process."""
+    available = int(numba.config.NUMBA_NUM_THREADS)
+    if value is None:
+        return available
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise TypeError(f"n_jobs={describe(value)} must be an integer other than 0, or None.")
+    if value == 0:
+        raise ValueError("n_jobs=0 must be an integer other than 0, or None for all cores.")
+    return int(value) if value > 0 else max(1, available + 1 + int(value))

@@ -1,0 +1,130 @@
+"""Gradient sums to comparable gradient sums (equations 10 to 14 of the paper).
+
+For a side S of a split and a linear change of units ``x' = a * x + c``, the gradient by the
+parameters in the new units is ``g'_w = a * g_w + c * g_b`` and ``g'_b = g_b``. The renormalizers
+differ only in a and c. Each takes the sums of one side of many candidates at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import _kernels
+
+Floats = NDArray[np.float64]
+
+# A column whose spread on a side is below this share of its spread in the node counts as constant
+# there: its weight cannot be told from the intercept, and noise must not win by a tiny divisor.
+CONSTANT_SIDE = 1e-5
+
+
+@dataclass(frozen=True)
+class SideSums:
+    """Sums over one side of every candidate (first axis), in the units in which rows are stored.
+
+    ``values`` are the summed row vectors: the gradients by the raw outputs (or the target's
+    statistics), then the weight. ``columns`` are the sums of vector times design column, shape
+    (candidates, vector, columns): the gradients by the weights, then the weighted columns;
+    ``squares`` are the weighted squares of the columns, ``low`` and ``high`` their ranges.
+    """
+
+    count: Floats
+    values: Floats
+    columns: Floats | None = None
+    squares: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
+
+    @property
+    def weight(self) -> Floats:
+        return self.values[:, -1]
+
+
+@dataclass(frozen=True)
+class NodeUnits:
+    """Spread and range of the columns in the node, and the units that gradients are asked for."""
+
+    spread: Floats
+    extent: Floats
+    factor: Floats
+    shift: Floats
+
+
+NO_UNITS = NodeUnits(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+class Renormalizer(Protocol):
+    """Gradient of one side by all parameters, in the side's own units."""
+
+    needs_squares: bool
+    needs_ranges: bool
+
+    def gradient(self, side: SideSums, node: NodeUnits) -> Floats: ...
+
+
+def change_units(columns: Floats, intercept: Floats, factor: Floats, shift: Floats) -> Floats:
+    """Equation 14: ``(a * g_w + c * g_b, g_b)``, flattened over outputs.
+
+    >>> change_units(np.array([[[6.0]]]), np.array([[2.0]]), np.array([0.5]), np.array([-1.0]))
+    array([[1., 2.]])
+    """
+    if factor.ndim == 2:  # per candidate
+        factor, shift = factor[:, None, :], shift[:, None, :]
+    weights = columns * factor
+    weights += intercept[:, :, None] * shift
+    return np.concatenate([weights.reshape(len(weights), -1), intercept], axis=1)
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """No renormalization: gradients in fixed units, raw or standardized over all rows."""
+
+    needs_squares = False
+    needs_ranges = False
+
+    def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
+        assert side.columns is not None
+        return change_units(side.columns[:, :-1], side.values[:, :-1], node.factor, node.shift)
+
+
+@dataclass(frozen=True)
+class ZScore:
+    """Mean 0 and standard deviation 1 on the side: ``a = 1 / sigma, c = -mu / sigma``."""
+
+    needs_squares = True
+    needs_ranges = False
+
+    def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
+        assert side.columns is not None and side.squares is not None
+        n_candidates, width, n_columns = side.columns.shape
+        out = np.empty((n_candidates, (width - 1) * (n_columns + 1)))
+        floor = (CONSTANT_SIDE * node.spread) ** 2
+        _kernels.zscore_gradient(side.columns, side.values, side.squares, floor, out)
+        return out
+
+
+@dataclass(frozen=True)
+class MinMax:
+    """Range 0 to 1 on the side: ``a = 1 / (max - min), c = -min / (max - min)``."""
+
+    needs_squares = False
+    needs_ranges = True
+
+    def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
+        assert side.columns is not None and side.low is not None and side.high is not None
+        extent = side.high - side.low
+        varies = extent > CONSTANT_SIDE * node.extent
+        factor = np.divide(1.0, extent, out=np.zeros_like(extent), where=varies)
+        shift = -np.where(varies, side.low, 0.0) * factor
+        return change_units(side.columns[:, :-1], side.values[:, :-1], factor, shift)
+
+
+RENORMALIZERS: dict[str | None, Renormalizer] = {
+    None: Unchanged(),
+    "zscore": ZScore(),
+    "minmax": MinMax(),
+}

@@ -1,0 +1,375 @@
+"""The training rows, and every function that touches them.
+
+Each function takes a :class:`Rows` and a node and returns small arrays that can be added over
+rows, or changes nothing but the order and units of the rows it was given. The rows of a node lie
+next to each other, so that kernels run over a plain range; ``route`` keeps it so.
+
+Dense columns are kept in the node's own units (mean 0, standard deviation 1): the sums of squares
+of a node far from the others would otherwise lose their digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import _kernels
+from glassleaf.compressed import Compressed, uniform
+from glassleaf.design import CONSTANT_SHARE
+from glassleaf.losses import Loss
+
+Floats = NDArray[np.float64]
+
+# Rows below which a node is summed in one task, above which in two tasks, four, and so on: the
+# number is even for the sake of two cores, and fixed, for results must not depend on threads.
+_UNDIVIDED_ROWS = 6_000
+_PAIR_ROWS = 131_072
+# With fewer rows per column, adding up the tasks' Hessians would cost more than computing them.
+_ROWS_PER_COLUMN = 32
+# Rows whose scaled copy stays in the processor's cache.
+_CHUNK_ROWS = 4_096
+
+
+@dataclass
+class Rows:
+    """The rows of a training set (or of a part of one) and where each node's rows lie."""
+
+    dense: Floats
+    sparse: Compressed
+    n_sparse: int
+    target: Floats
+    weight: Floats
+    blocks: list[Compressed]
+    spans: dict[int, tuple[int, int]]
+    vectors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def n_kept(self) -> int:
+        """Columns that rows really hold."""
+        return self.dense.shape[1] + self.n_sparse
+
+
+@dataclass(frozen=True)
+class ModelSums:
+    """Sums over a node's rows at given parameters; the last column is the constant 1."""
+
+    loss: float
+    gradient: Floats  # (outputs, kept columns + 1)
+    hessian: Floats | None  # (outputs, kept columns + 1, outputs, kept columns + 1)
+
+    def __add__(self, other: ModelSums) -> ModelSums:
+        return ModelSums(
+            self.loss + other.loss,
+            self.gradient + other.gradient,
+            _both(np.add, self.hessian, other.hessian),
+        )
+
+
+@dataclass(frozen=True)
+class BinSums:
+    """Sums per bin of a block: what every criterion is computed from.
+
+    ``values`` are the sums of the row vectors, whose last entry is the weight; ``columns`` the
+    sums of vector times design column; ``squares`` of weight times squared design column;
+    ``low, high`` the columns' ranges, ``stored`` how often a sparse column is stored.
+    """
+
+    count: NDArray[np.int64]
+    values: Floats
+    columns: Floats | None = None
+    squares: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
+    stored: NDArray[np.int64] | None = None
+
+    def __add__(self, other: BinSums) -> BinSums:
+        return BinSums(
+            self.count + other.count,
+            self.values + other.values,
+            _both(np.add, self.columns, other.columns),
+            _both(np.add, self.squares, other.squares),
+            _both(np.minimum, self.low, other.low),
+            _both(np.maximum, self.high, other.high),
+            _both(np.add, self.stored, other.stored),
+        )
+
+
+def _both(operation: np.ufunc, mine: Any, other: Any) -> Any:
+    return None if mine is None else operation(mine, other)
+
+
+def n_parts(n_rows: int, n_columns: int = 0) -> int:
+    """Into how many parts the sums over so many rows are split."""
+    if n_rows < max(_UNDIVIDED_ROWS, _ROWS_PER_COLUMN * n_columns):
+        return 1
+    return 2 * -(-n_rows // _PAIR_ROWS)
+
+
+def _part(rows: Rows, node: int, part: int, parts: int) -> tuple[int, int]:
+    start, stop = rows.spans[node]
+    size = stop - start
+    return start + size * part // parts, start + size * (part + 1) // parts
+
+
+# --- statistics of a node's rows -----------------------------------------------------------------
+
+
+def support_sums(rows: Rows, node: int, loss: Loss) -> Floats:
+    """Number of rows, weight, and the loss's statistics of the target."""
+    start, stop = rows.spans[node]
+    target, weight = rows.target[start:stop], rows.weight[start:stop]
+    return np.concatenate([[stop - start, weight.sum()], loss.support(target, weight)])
+
+
+def first_moments(rows: Rows, node: int) -> Floats:
+    """Sums of weight times column."""
+    start, stop = rows.spans[node]
+    return _column_sums(rows, start, stop, rows.weight[start:stop, None])[0]
+
+
+def second_moments(rows: Rows, node: int) -> Floats:
+    """Sums of weight times squared column."""
+    start, stop = rows.spans[node]
+    return _column_sums(rows, start, stop, rows.weight[start:stop, None], squared=True)[0]
+
+
+def _column_sums(
+    rows: Rows, start: int, stop: int, factors: Floats, squared: bool = False
+) -> Floats:
+    """For every factor (a column of ``factors``) the sums of factor times (squared) column."""
+    dense = rows.dense[start:stop]
+    of_dense = factors.T @ (dense * dense if squared else dense)
+    of_sparse = np.zeros((factors.shape[1], rows.n_sparse))
+    if rows.n_sparse:
+        s = rows.sparse
+        factors = np.ascontiguousarray(factors)
+        _kernels.sum_sparse_columns(s.ptr, s.idx, s.val, factors, start, stop, squared, of_sparse)
+    return np.concatenate([of_dense, of_sparse], axis=1)
+
+
+def shift_dense(rows: Rows, node: int, center: Floats) -> None:
+    """Move the dense columns of a node so that ``center`` becomes zero."""
+    start, stop = rows.spans[node]
+    rows.dense[start:stop] -= center
+
+
+def scale_dense(rows: Rows, node: int, scale: Floats) -> None:
+    """Divide the dense columns of a node by ``scale``."""
+    start, stop = rows.spans[node]
+    rows.dense[start:stop] /= scale
+
+
+def is_constant(mean: Floats, spread: Floats) -> NDArray[np.bool_]:
+    """Columns whose spread is nothing but rounding."""
+    return spread <= CONSTANT_SHARE * np.hypot(mean, spread)
+
+
+# --- the weak models -----------------------------------------------------------------------------
+
+
+def raw_prediction(rows: Rows, start: int, stop: int, coef: Floats, intercept: Floats) -> Floats:
+    """Linear predictors of some rows, shape (rows, outputs)."""
+    n_dense = rows.dense.shape[1]
+    raw = rows.dense[start:stop] @ coef[:, :n_dense].T + intercept
+    if rows.n_sparse:
+        s = rows.sparse
+        sparse_coef = np.ascontiguousarray(coef[:, n_dense:])
+        _kernels.add_sparse_product(s.ptr, s.idx, s.val, sparse_coef, start, stop, raw)
+    return raw
+
+
+def model_sums(
+    rows: Rows,
+    node: int,
+    part: int,
+    parts: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+    with_hessian: bool,
+) -> ModelSums:
+    """Loss, gradient and (if asked for) Hessian, summed over a part of the node's rows."""
+    start, stop = _part(rows, node, part, parts)
+    n_outputs = len(intercept)
+    target, weight = rows.target[start:stop], rows.weight[start:stop]
+    raw = raw_prediction(rows, start, stop, coef, intercept)
+    given = raw[:, 0] if n_outputs == 1 else raw
+    value, slope, curvature = loss.derivatives(target, given)
+    slope = slope.reshape(-1, n_outputs) * weight[:, None]
+    gradient = _with_constant(_column_sums(rows, start, stop, slope), slope)
+    hessian = None
+    if with_hessian:
+        curvature = curvature.reshape(-1, n_outputs, n_outputs) * weight[:, None, None]
+        hessian = _hessian(rows, start, stop, curvature)
+    return ModelSums(float(weight @ value), gradient, hessian)
+
+
+def _with_constant(sums: Floats, factors: Floats) -> Floats:
+    return np.column_stack([sums, factors.sum(axis=0)])
+
+
+def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
+    n_outputs, size = curvature.shape[1], rows.n_kept + 1
+    out = np.empty((n_outputs, size, n_outputs, size))
+    for k in range(n_outputs):
+        for other in range(k + 1):
+            gram = _weighted_gram(rows, start, stop, np.ascontiguousarray(curvature[:, k, other]))
+            out[k, :, other] = out[other, :, k] = gram
+    return out
+
+
+def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
+    """Sums of factor times the products of all pairs of columns, the constant 1 last."""
+    n_dense, size = rows.dense.shape[1], rows.n_kept + 1
+    gram = np.zeros((size, size))
+    gram[:n_dense, :n_dense] = _dense_gram(rows.dense[start:stop], factor)
+    if rows.n_sparse:
+        s = rows.sparse
+        square = np.zeros((rows.n_sparse, rows.n_sparse))
+        cross = np.zeros((rows.n_sparse, n_dense))
+        _kernels.sum_sparse_gram(
+            s.ptr, s.idx, s.val, rows.dense, factor, start, stop, square, cross
+        )
+        sparse = slice(n_dense, size - 1)
+        gram[sparse, sparse] = square.T
+        gram[sparse, sparse] += square
+        diagonal = np.arange(n_dense, size - 1)
+        gram[diagonal, diagonal] *= 0.5
+        gram[sparse, :n_dense] = cross
+        gram[:n_dense, sparse] = cross.T
+    column = factor[:, None]
+    gram[-1] = gram[:, -1] = _with_constant(_column_sums(rows, start, stop, column), column)[0]
+    return gram
+
+
+def _dense_gram(dense: Floats, factor: Floats) -> Floats:
+    gram = np.zeros((dense.shape[1], dense.shape[1]))
+    is_curvature = bool((factor >= 0).all())  # products of two classes' probabilities are not
+    if is_curvature:
+        factor = np.sqrt(factor)
+    for first in range(0, len(dense), _CHUNK_ROWS):
+        chunk = slice(first, first + _CHUNK_ROWS)
+        scaled = dense[chunk] * factor[chunk, None]
+        # A matrix times its own transpose takes half the work, and numpy knows it.
+        gram += scaled.T @ (scaled if is_curvature else dense[chunk])
+    return gram
+
+
+# --- the split search ----------------------------------------------------------------------------
+
+
+def set_residuals(
+    rows: Rows, node: int, part: int, parts: int, coef: Floats, intercept: Floats, loss: Loss
+) -> None:
+    """Store (r, weight) of every row: r is the gradient of the loss by the raw prediction."""
+    start, stop = _part(rows, node, part, parts)
+    n_outputs = len(intercept)
+    weight = rows.weight[start:stop]
+    raw = raw_prediction(rows, start, stop, coef, intercept)
+    slope = loss.gradient(rows.target[start:stop], raw[:, 0] if n_outputs == 1 else raw)
+    rows.vectors[start:stop, :-1] = slope.reshape(-1, n_outputs) * weight[:, None]
+    rows.vectors[start:stop, -1] = weight
+
+
+def set_target(rows: Rows, node: int, part: int, parts: int, n_classes: int) -> None:
+    """Store the target's own statistics: (y, y^2, 1) or one indicator per class, times weight."""
+    first, last = _part(rows, node, part, parts)
+    target, weight = rows.target[first:last], rows.weight[first:last]
+    out = rows.vectors[first:last]
+    if n_classes:
+        out[:, :-1] = 0.0
+        out[np.arange(last - first), target.astype(np.intp)] = weight
+    else:
+        out[:, 0] = target * weight
+        out[:, 1] = target * target * weight
+    out[:, -1] = weight
+
+
+def bin_sums(
+    rows: Rows, node: int, block: int, n_bins: int, columns: bool, squares: bool, ranges: bool
+) -> BinSums:
+    """Sums per bin of one block of features; block -1 is the whole node as a single bin."""
+    start, stop = rows.spans[node]
+    given = rows.blocks[block] if block >= 0 else uniform(np.zeros((stop, 1), dtype=np.uint16))
+    where = (given.ptr, given.idx)
+    width = rows.vectors.shape[1]
+    count = np.zeros(n_bins, dtype=np.int64)
+    values = np.zeros((n_bins, width))
+    _kernels.sum_values(*where, rows.vectors, start, stop, count, values)
+    if not columns:
+        return BinSums(count, values)
+    s, n_dense = rows.sparse, rows.dense.shape[1]
+    total = np.zeros((n_bins, width, n_dense))
+    dense_squares = np.zeros((n_bins if squares else 0, n_dense))
+    _kernels.sum_dense(*where, rows.vectors, rows.dense, start, stop, total, dense_squares)
+    has_values = len(s.val) > 0
+    sparse_total = np.zeros((n_bins, rows.n_sparse, width + has_values))
+    if rows.n_sparse:
+        _kernels.sum_sparse(
+            *where, rows.vectors, s.ptr, s.idx, s.val, start, stop, sparse_total
+        )
+    both = np.concatenate([total, sparse_total[:, :, :width].transpose(0, 2, 1)], axis=2)
+    if not squares:
+        extra = _ranges(rows, node, where, n_bins) if ranges else {}
+        return BinSums(count, values, both, **extra)
+    # The last of the sparse sums: of the squares, or of indicators, which are their own squares.
+    all_squares = np.concatenate([dense_squares, sparse_total[:, :, -1]], axis=1)
+    return BinSums(count, values, both, all_squares)
+
+
+def _ranges(
+    rows: Rows, node: int, where: tuple[NDArray[np.int64], NDArray[np.uint16]], n_bins: int
+) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
+    start, stop = rows.spans[node]
+    n_dense = rows.dense.shape[1]
+    low = np.full((n_bins, n_dense), np.inf)
+    high = np.full((n_bins, n_dense), -np.inf)
+    _kernels.ranges_dense(*where, rows.dense, start, stop, low, high)
+    s = rows.sparse
+    stored = np.zeros((n_bins, rows.n_sparse), dtype=np.int64)
+    sparse_low = np.full((n_bins, rows.n_sparse), np.inf)
+    sparse_high = np.full((n_bins, rows.n_sparse), -np.inf)
+    _kernels.ranges_sparse(
+        *where, s.ptr, s.idx, s.val, start, stop, stored, sparse_low, sparse_high
+    )
+    return {
+        "low": np.concatenate([low, sparse_low], axis=1),
+        "high": np.concatenate([high, sparse_high], axis=1),
+        "stored": stored,
+    }
+
+
+# --- routing -------------------------------------------------------------------------------------
+
+
+def route(
+    rows: Rows,
+    node: int,
+    children: tuple[int, int],
+    block: int,
+    first_bin: int,
+    left_of_bin: NDArray[np.bool_],
+    default_left: bool,
+) -> None:
+    """Send the node's rows to its children, left ones first, keeping their order otherwise."""
+    start, stop = rows.spans.pop(node)
+    to_left = np.empty(stop - start, dtype=np.bool_)
+    given = rows.blocks[block]
+    _kernels.goes_left(
+        given.ptr, given.idx, start, stop, left_of_bin, first_bin, default_left, to_left
+    )
+    order = np.concatenate([np.flatnonzero(to_left), np.flatnonzero(~to_left)])
+    here = slice(start, stop)
+    rows.dense[here] = rows.dense[here][order]
+    rows.target[here] = rows.target[here][order]
+    rows.weight[here] = rows.weight[here][order]
+    if rows.n_sparse:
+        rows.sparse.reorder(start, stop, order)
+    for stored in rows.blocks:
+        stored.reorder(start, stop, order)
+    middle = start + int(to_left.sum())
+    rows.spans[children[0]] = (start, middle)
+    rows.spans[children[1]] = (middle, stop)

@@ -1,0 +1,270 @@
+"""Sums per bin in, the best split out: cumulative sums, masks, gains, ties.
+
+Candidates of a numeric feature are all borders between its bins, each with the missing values on
+either side, and "missing or not"; those of a categorical feature are one category (or "missing")
+against the rest. The best gain wins; among gains that differ by less than a relative ``TIE``, the
+lowest column, then the lowest bin, so that the order of additions cannot decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import _kernels
+from glassleaf.binning import Block, FeatureBins
+from glassleaf.criteria import Criterion, Side
+from glassleaf.design import Layout
+from glassleaf.renormalizers import NodeUnits, Renormalizer, SideSums
+from glassleaf.rows import BinSums
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Split:
+    """A chosen split. ``left_of_bin`` says for every bin of the feature whether it goes left."""
+
+    gain: float
+    column: int
+    block: int
+    first_bin: int
+    left_of_bin: Bools
+    default_left: bool
+    threshold: float
+    is_categorical: bool
+    missing_left: bool
+    unknown_left: bool
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of the sums: the criterion, its units, and the smallest side allowed."""
+
+    criterion: Criterion
+    renormalizer: Renormalizer | None
+    min_count: int
+
+
+@dataclass(frozen=True)
+class FeatureGains:
+    """The gains of one feature's candidates, in the order of its bins."""
+
+    feature: FeatureBins
+    block: int
+    first_bin: int
+    gains: Floats
+    missing_left: Bools
+    count: NDArray[np.int64]  # rows of the node per bin
+
+    def bin_of(self, candidate: int) -> int:
+        """The last bin on the left of a border, or the one category."""
+        both_ways = not self.feature.is_categorical and self.count[-1] > 0
+        return candidate // 2 if both_ways else candidate
+
+
+# --- from bins to the two sides of every candidate ------------------------------------------------
+
+
+def complete(block: Block, sums: BinSums, whole: BinSums, layout: Layout) -> BinSums:
+    """Add what is not stored: the complements among the columns, the default bins of the block."""
+    columns, squares = sums.columns, sums.squares
+    low = high = None
+    if sums.low is not None:
+        low, high = _expand_ranges(sums, layout)
+    if columns is not None:
+        columns = layout.expand_sums(columns, sums.values)
+    if squares is not None:
+        squares = layout.expand_sums(squares, sums.values[:, -1])
+    if block.features[0].default_bin >= 0:
+        for table, total in (
+            (sums.count, whole.count),
+            (sums.values, whole.values),
+            (columns, whole.columns),
+            (squares, whole.squares),
+        ):
+            if table is not None and total is not None:
+                _fill_default_bins(block, table, total[0])
+    return BinSums(sums.count, sums.values, columns, squares, low, high)
+
+
+def _fill_default_bins(block: Block, table: NDArray[Any], total: NDArray[Any]) -> None:
+    default = [first + feature.default_bin for first, feature in block]
+    table[default] = total - np.add.reduceat(table, block.first_bin, axis=0)
+
+
+def _expand_ranges(sums: BinSums, layout: Layout) -> tuple[Floats, Floats]:
+    """Ranges of all stored columns: absent entries are zeros, complements are indicators."""
+    assert sums.low is not None and sums.high is not None and sums.stored is not None
+    n = layout.n_dense
+    count = sums.count[:, None]
+    has_zero = sums.stored < count
+    low, high = sums.low.copy(), sums.high.copy()
+    low[:, n:] = np.where(has_zero, np.minimum(low[:, n:], 0.0), low[:, n:])
+    high[:, n:] = np.where(has_zero, np.maximum(high[:, n:], 0.0), high[:, n:])
+    stored = np.concatenate([np.zeros((len(count), n)), sums.stored], axis=1)
+    total = sums.count.astype(np.float64)
+    of_complement = layout.expand_sums(stored, total)[:, n + layout.n_sparse :]
+    empty = np.broadcast_to(count == 0, of_complement.shape)
+    complement_low = np.where(of_complement < count, 0.0, 1.0)
+    complement_high = np.where(of_complement > 0, 1.0, 0.0)
+    complement_low[empty], complement_high[empty] = np.inf, -np.inf
+    return (
+        np.concatenate([low, complement_low], axis=1),
+        np.concatenate([high, complement_high], axis=1),
+    )
+
+
+def node_extent(whole: BinSums) -> Floats:
+    """Range of every stored column in the node."""
+    assert whole.low is not None and whole.high is not None
+    return np.asarray(whole.high[0] - whole.low[0])
+
+
+def block_gains(
+    block: Block,
+    index: int,
+    sums: BinSums,
+    whole: BinSums,
+    layout: Layout,
+    units: NodeUnits,
+    question: Question,
+) -> list[FeatureGains]:
+    """Gains of all candidates of a block; ``whole`` are the (complete) sums of the node."""
+    sums = complete(block, sums, whole, layout)
+    first_bin = np.array(block.first_bin)
+    n_values = np.array([feature.n_values for feature in block.features])
+    categorical = np.array([feature.is_categorical for feature in block.features])
+    missing = sums.count[first_bin + n_values] > 0
+    n_candidates = np.where(categorical, n_values + 1, np.where(missing, 2, 1) * n_values)
+    shape = (first_bin, n_values, categorical, missing)
+    left, right = _both_sides(sums, shape, int(n_candidates.sum()))
+    gains = np.split(_score(left, right, units, question), np.cumsum(n_candidates)[:-1])
+    return [
+        FeatureGains(
+            feature, index, first, own, _missing_sides(feature, bool(has_missing)),
+            sums.count[first : first + feature.n_bins],
+        )
+        for (first, feature), own, has_missing in zip(block, gains, missing, strict=True)
+    ]  # fmt: skip
+
+
+def _missing_sides(feature: FeatureBins, has_missing: bool) -> Bools:
+    """For every candidate, whether the missing values go left."""
+    if feature.is_categorical:
+        return np.arange(feature.n_bins) == feature.n_values
+    if has_missing:
+        return np.tile(np.array([False, True]), feature.n_values)
+    return np.zeros(feature.n_values, dtype=np.bool_)
+
+
+_ADD, _SMALLEST, _LARGEST = 0, 1, 2
+
+
+def _both_sides(
+    sums: BinSums, shape: tuple[NDArray[Any], ...], n_candidates: int
+) -> tuple[SideSums, SideSums]:
+    def combine(table: NDArray[Any] | None, operation: int = _ADD) -> tuple[Any, Any]:
+        if table is None:
+            return None, None
+        flat = table.reshape(len(table), -1)
+        left, right = np.empty((2, n_candidates, flat.shape[1]))
+        _kernels.combine_sides(flat, *shape, operation, left, right)
+        kept = (n_candidates, *table.shape[1:])
+        return left.reshape(kept), right.reshape(kept)
+
+    pairs = [
+        combine(sums.count.astype(np.float64)),
+        combine(sums.values),
+        combine(sums.columns),
+        combine(sums.squares),
+        combine(sums.low, _SMALLEST),
+        combine(sums.high, _LARGEST),
+    ]
+    left, right = zip(*pairs, strict=True)
+    return SideSums(*left), SideSums(*right)
+
+
+# --- from sides to gains to the best split --------------------------------------------------------
+
+
+def _score(left: SideSums, right: SideSums, units: NodeUnits, question: Question) -> Floats:
+    """Gain of every candidate, minus infinity where a side is too small."""
+    allowed = np.minimum(left.count, right.count) >= question.min_count
+    allowed &= np.minimum(left.weight, right.weight) > 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # sides without rows are not allowed
+        gains = question.criterion.gain(
+            _side(left, units, question), _side(right, units, question)
+        )
+    return np.where(allowed, gains, -np.inf)
+
+
+def _side(side: SideSums, units: NodeUnits, question: Question) -> Side:
+    if side.columns is None or question.renormalizer is None:
+        return Side(side.count, side.weight, side.values[:, :-1])
+    return Side(side.count, side.weight, question.renormalizer.gradient(side, units))
+
+
+def best_split(candidates: Iterable[FeatureGains], min_gain: float) -> Split | None:
+    """The best candidate of all features under the tie rule, or None."""
+    features = [feature for feature in candidates if len(feature.gains)]
+    best = max((float(feature.gains.max()) for feature in features), default=-np.inf)
+    if not np.isfinite(best) or best <= min_gain:
+        return None
+    good = best - TIE * abs(best)
+    winner = min(
+        (feature for feature in features if feature.gains.max() >= good),
+        key=lambda feature: feature.feature.column,
+    )
+    return _describe(winner, int(np.argmax(winner.gains >= good)))
+
+
+def _describe(found: FeatureGains, candidate: int) -> Split:
+    feature = found.feature
+    last_left = found.bin_of(candidate)
+    missing_left = bool(found.missing_left[candidate])
+    bins = np.arange(feature.n_bins)
+    if feature.is_categorical:
+        left_of_bin = bins == last_left
+        threshold = np.nan
+    else:
+        left_of_bin = bins <= last_left
+        threshold = _threshold(feature, found.count, last_left)
+    if found.count[-1] > 0 or feature.is_categorical:
+        left_of_bin[-1] = missing_left
+    else:
+        # No missing value was seen here: one that comes later follows the larger side.
+        in_left = int(found.count[left_of_bin].sum())
+        missing_left = 2 * in_left >= int(found.count.sum())
+        left_of_bin[-1] = missing_left
+    return Split(
+        gain=float(found.gains[candidate]),
+        column=feature.column,
+        block=found.block,
+        first_bin=found.first_bin,
+        left_of_bin=left_of_bin,
+        default_left=bool(left_of_bin[feature.default_bin]),
+        threshold=threshold,
+        is_categorical=feature.is_categorical,
+        missing_left=missing_left,
+        unknown_left=False,  # a new category belongs to "the rest"
+    )
+
+
+def _threshold(feature: FeatureBins, count: NDArray[np.int64], last_left: int) -> float:
+    """Midpoint between the values next to the border that occur in this node."""
+    after = np.flatnonzero(count[last_left + 1 : feature.n_values])
+    if not len(after):
+        return np.inf  # everything that is not missing goes left
+    before = int(np.flatnonzero(count[: last_left + 1])[-1]) if count[: last_left + 1].any() else 0
+    low = float(feature.upper[before])
+    high = float(feature.lower[last_left + 1 + int(after[0])])
+    middle = low + (high - low) / 2
+    return middle if low <= middle < high else low

@@ -1,0 +1,278 @@
+"""From a table, a target and settings to a tree: the parts put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import _kernels, binning, parameters
+from glassleaf.backends.local import LocalBackend
+from glassleaf.binning import FeatureBins
+from glassleaf.compressed import Compressed
+from glassleaf.criteria import Criterion
+from glassleaf.design import Design, DesignBuilder, Layout, Terms, weighted_moments
+from glassleaf.growth import Limits, Node, SplitSearch, grow
+from glassleaf.losses import Loss
+from glassleaf.newton import Penalty
+from glassleaf.renormalizers import Renormalizer
+from glassleaf.rows import Rows
+from glassleaf.search import Question
+from glassleaf.table import Codes, Column, Table, learn_columns, raw_matrix
+from glassleaf.tree import LEAF, CustomLeaves, Tree, term_matrix
+from glassleaf.weak_models import CustomModels, LinearModels, WeakModel
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# A model with more parameters than this would need gigabytes for its Hessian alone.
+_MAX_PARAMETERS = 10_000
+# Size of the sums of features that are summed together: about what a core's cache holds.
+_BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a fit needs to know besides the data, checked and resolved."""
+
+    loss: Loss
+    criterion: Criterion
+    renormalizer: Renormalizer
+    penalty: Penalty
+    standardized: bool
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    min_samples_leaf: int | float | None
+    min_gain: float
+    max_bins: int
+    n_threads: int
+    n_classes: int
+    weak_model: WeakModel | None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each column is and may be used for."""
+
+    categorical: Bools
+    splits: Bools
+    leaves: Bools
+
+
+def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Settings) -> Tree:
+    """Grow a tree on rows of positive weight."""
+    _kernels.prepare()
+    columns, codes = learn_columns(table, roles.categorical)
+    uniform = None if np.all(weight == weight[0]) else weight
+    if settings.weak_model is None:
+        center, scale = settings.loss.target_units(y, weight)
+    else:
+        center, scale = 0.0, 1.0
+    y = (y - center) / scale
+    features, bins, design = _prepare(table, columns, codes, roles, uniform, settings)
+    custom_units = None
+    if settings.weak_model is not None:
+        design, custom_units = _plain_design(table, columns, design.terms, uniform)
+    _check_size(design.layout, settings)
+    blocks, block_rows = binning.make_blocks(features, bins, _bins_at_once(design, settings))
+    rows = Rows(
+        dense=design.dense,
+        sparse=design.sparse,
+        n_sparse=design.layout.n_sparse,
+        target=y,
+        weight=weight.copy(),
+        blocks=block_rows,
+        spans={0: (0, len(y))},
+        vectors=np.empty((len(y), _vector_width(settings))),
+    )
+    search = SplitSearch(
+        blocks,
+        design.layout,
+        Question(settings.criterion, settings.renormalizer, _min_count(design, len(y), settings)),
+        settings.standardized,
+        settings.n_classes,
+    )
+    limits = Limits(
+        settings.max_depth, settings.max_leaf_nodes, search.question.min_count, settings.min_gain
+    )
+    with LocalBackend(rows, settings.n_threads) as backend:
+        models: LinearModels | CustomModels
+        if settings.weak_model is None:
+            models = LinearModels(backend, design.layout, settings.loss, settings.penalty)
+        else:
+            models = CustomModels(backend, settings.weak_model, settings.loss)
+        nodes = grow(backend, models, search, limits, settings.loss.start(y, rows.weight))
+    tree = _to_tree(nodes, columns, design, center, scale)
+    if settings.weak_model is None or custom_units is None:
+        return tree
+    return _with_custom_leaves(tree, nodes, settings.weak_model, custom_units)
+
+
+# --- preparing the rows --------------------------------------------------------------------------
+
+
+def _prepare(
+    table: Table,
+    columns: Sequence[Column],
+    codes: dict[int, Codes],
+    roles: Roles,
+    weight: Floats | None,
+    settings: Settings,
+) -> tuple[list[FeatureBins], list[NDArray[np.uint16]], Design]:
+    """Bins of the split features and the design of the leaf models, column by column."""
+    builder = DesignBuilder(table.n_rows, table.n_columns, weight)
+    # Ranges cannot be subtracted: with them every row's bin has to be stored.
+    may_omit = not settings.renormalizer.needs_ranges
+    features: list[FeatureBins] = []
+    bins: list[NDArray[np.uint16]] = []
+    at_once = table.columns_at_once
+
+    def numeric_columns(group: int) -> list[tuple[Floats, FeatureBins, NDArray[np.uint16]] | None]:
+        first = group * at_once
+        return [
+            None
+            if columns[j].is_categorical
+            else _numeric_column(table, j, roles.splits[j], weight, settings.max_bins, may_omit)
+            for j in range(first, min(first + at_once, table.n_columns))
+        ]
+
+    groups = range(-(-table.n_columns // at_once))
+    with ThreadPoolExecutor(settings.n_threads) as pool:
+        for group, prepared in zip(groups, pool.map(numeric_columns, groups), strict=True):
+            for offset, numeric in enumerate(prepared):
+                j = group * at_once + offset
+                if numeric is not None:
+                    values, own_features, own_bins = numeric
+                    if roles.leaves[j]:
+                        builder.add_numeric(j, values)
+                    else:
+                        builder.skip_numeric(j)
+                else:
+                    n_categories = len(columns[j].categories or ())
+                    own_features, own_bins = binning.category_bins(
+                        j, codes[j], n_categories, may_omit
+                    )
+                    if roles.leaves[j]:
+                        builder.add_categories(j, codes[j], n_categories)
+                if roles.splits[j]:
+                    features.append(own_features)
+                    bins.append(own_bins)
+    return features, bins, builder.build()
+
+
+def _numeric_column(
+    table: Table, j: int, may_split: bool, weight: Floats | None, max_bins: int, may_omit: bool
+) -> tuple[Floats, FeatureBins, NDArray[np.uint16]]:
+    values = table.numeric(j)
+    n_bins = max_bins if may_split else 1
+    return values, *binning.numeric_bins(j, values, weight, n_bins, may_omit)
+
+
+def _plain_design(
+    table: Table, columns: Sequence[Column], terms: Terms, weight: Floats | None
+) -> tuple[Design, tuple[Floats, Floats]]:
+    """The whole design as one standardized array, for models that are not linear."""
+    matrix = term_matrix(raw_matrix(table, columns), terms)
+    moments = np.array([weighted_moments(column, weight) for column in matrix.T]).reshape(-1, 2)
+    center, scale = moments[:, 0], np.where(moments[:, 1] > 0, moments[:, 1], 1.0)
+    n_terms = matrix.shape[1]
+    none = np.zeros((0, 2), dtype=np.int64)
+    layout = Layout(n_terms, 0, none, np.arange(n_terms), center, scale)
+    empty = Compressed(
+        np.zeros(table.n_rows + 1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
+    )
+    return Design((matrix - center) / scale, empty, layout, terms), (center, scale)
+
+
+def _bins_at_once(design: Design, settings: Settings) -> int:
+    per_bin = 8 * (settings.loss.n_outputs + 2) * (design.layout.n_columns + 1)
+    return min(max(_BLOCK_BYTES // per_bin, 32), np.iinfo(binning.BIN_DTYPE).max)
+
+
+def _vector_width(settings: Settings) -> int:
+    if settings.criterion.uses == "target":
+        return (settings.n_classes or 2) + 1
+    return settings.loss.n_outputs + 1
+
+
+def _min_count(design: Design, n_rows: int, settings: Settings) -> int:
+    default = max(10, design.layout.n_columns + 1)
+    return parameters.leaf_size(settings.min_samples_leaf, n_rows, default)
+
+
+def _check_size(layout: Layout, settings: Settings) -> None:
+    n_parameters = (layout.n_columns + 1) * settings.loss.n_outputs
+    if n_parameters > _MAX_PARAMETERS:
+        raise ValueError(
+            f"Every leaf model would have {n_parameters} parameters ({layout.n_columns} terms,"
+            f" {settings.loss.n_outputs} output(s)); at most {_MAX_PARAMETERS} are supported."
+            " Name fewer columns in leaf_features, or group rare categories."
+        )
+
+
+# --- the finished tree ---------------------------------------------------------------------------
+
+
+def _to_tree(
+    nodes: Sequence[Node], columns: tuple[Column, ...], design: Design, center: float, scale: float
+) -> Tree:
+    """Plain arrays on the raw scale of columns and target."""
+    n_nodes, n_outputs = len(nodes), len(nodes[0].model.theta)
+    coef = np.zeros((n_nodes, n_outputs, design.terms.n_terms))
+    intercept = np.zeros((n_nodes, n_outputs))
+    for node in nodes:
+        if node.model.custom is None:
+            weights, constant = node.model.raw_parameters()
+            coef[node.id][:, design.layout.term] = scale * weights
+            intercept[node.id] = scale * constant + center
+    if n_outputs == 1:
+        coef, intercept = coef[:, 0], intercept[:, 0]
+    splits = [node.split for node in nodes]
+    first_category, categories = _category_sides(nodes, columns)
+    return Tree(
+        columns=columns,
+        terms=design.terms,
+        feature=np.array([s.column if s else LEAF for s in splits], dtype=np.int32),
+        threshold=np.array([s.threshold if s else np.nan for s in splits]),
+        left=np.array([n.children[0] if n.children else LEAF for n in nodes], dtype=np.int32),
+        right=np.array([n.children[1] if n.children else LEAF for n in nodes], dtype=np.int32),
+        missing_left=np.array([s.missing_left if s else False for s in splits]),
+        unknown_left=np.array([s.unknown_left if s else False for s in splits]),
+        first_category=first_category,
+        categories=categories,
+        coef=coef,
+        intercept=intercept,
+        n_samples=np.array([node.model.count for node in nodes]),
+        weight=np.array([node.model.weight for node in nodes]),
+        gain=scale**2 * np.array([s.gain if s else 0.0 for s in splits]),
+        loss=scale**2 * np.array([node.model.loss for node in nodes]),
+    )
+
+
+def _category_sides(
+    nodes: Sequence[Node], columns: Sequence[Column]
+) -> tuple[NDArray[np.int64], Bools]:
+    first = np.full(len(nodes), -1, dtype=np.int64)
+    sides: list[Bools] = []
+    used = 0
+    for node in nodes:
+        if node.split is None or not node.split.is_categorical:
+            continue
+        n_categories = len(columns[node.split.column].categories or ())
+        first[node.id] = used
+        sides.append(node.split.left_of_bin[:n_categories])
+        used += n_categories
+    return first, np.concatenate(sides) if sides else np.zeros(0, dtype=np.bool_)
+
+
+def _with_custom_leaves(
+    tree: Tree, nodes: Sequence[Node], weak_model: WeakModel, units: tuple[Floats, Floats]
+) -> Tree:
+    models = tuple(node.model.custom for node in nodes)
+    given = {**vars(tree), "custom": CustomLeaves(weak_model, models, *units)}
+    given["coef"] = np.zeros((len(nodes), 0))
+    given["intercept"] = np.full(len(nodes), np.nan)
+    return Tree(**given)

@@ -1,0 +1,387 @@
+"""The models in the nodes: linear ones from sums, or any other that has per-row gradients.
+
+``LinearModels`` fits the linear models of many nodes at once. Everything it decides, it decides on
+sums over the nodes' rows; ``NewtonFit`` does the mathematics. ``CustomModels`` does the same for a
+:class:`WeakModel` that a user brings: any model trained by its gradient may stand in a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from glassleaf import rows as on_rows
+from glassleaf.backends import Backend
+from glassleaf.design import Layout
+from glassleaf.losses import Loss
+from glassleaf.newton import HessianUse, NewtonFit, Penalty, Sums
+from glassleaf.renormalizers import NodeUnits
+
+Floats = NDArray[np.float64]
+
+# A Hessian of more products than this is worth keeping for some rounds.
+_DEAR_PRODUCTS = 20_000_000
+
+
+@dataclass
+class NodeModel:
+    """The model of one node and the units it is fitted in.
+
+    ``mean`` and ``spread`` are those of the stored columns in the units in which rows are stored
+    (dense columns: 0 and 1; a constant column has spread 0). ``center`` and ``unit`` lead from
+    there to raw values: ``raw = center + unit * stored``. ``theta`` are the parameters per output,
+    in standardized units, intercept last.
+    """
+
+    count: int
+    weight: float
+    support: Floats
+    mean: Floats
+    spread: Floats
+    center: Floats
+    unit: Floats
+    theta: Floats
+    loss: float = np.nan
+    custom: Any = None
+
+    def raw_parameters(self) -> tuple[Floats, Floats]:
+        """Coefficients and intercepts on the raw scale of the columns (the paper, section 4)."""
+        coef, intercept = self.stored_parameters()
+        return coef / self.unit, intercept - coef @ (self.center / self.unit)
+
+    def stored_parameters(self) -> tuple[Floats, Floats]:
+        """Coefficients and intercepts for columns as they are stored."""
+        coef = self.theta[:, :-1] * inverse(self.spread)
+        return coef, self.theta[:, -1] - coef @ self.mean
+
+    def adopt(self, coef: Floats, intercept: Floats) -> None:
+        """Take over parameters given on the raw scale."""
+        stored_coef = coef * self.unit
+        stored_intercept = intercept + coef @ self.center
+        weights = stored_coef * self.spread
+        self.theta = np.column_stack([weights, stored_intercept + stored_coef @ self.mean])
+
+
+def inverse(spread: Floats) -> Floats:
+    """1 / spread, and 0 for a constant column: it takes no part."""
+    return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+
+
+class LinearModels:
+    """Linear models of the nodes of one tree, fitted on sums."""
+
+    uses_columns = True
+
+    def __init__(self, backend: Backend, layout: Layout, loss: Loss, penalty: Penalty) -> None:
+        self._backend = backend
+        self._layout = layout
+        self._loss = loss
+        self._penalty = penalty
+
+    @property
+    def n_vectors(self) -> int:
+        """Length of the row vectors that the split search sums."""
+        return self._loss.n_outputs + 1
+
+    def root(self, start: Floats) -> NodeModel:
+        """The root's model before it is fitted; dense columns are standardized already."""
+        layout = self._layout
+        center, unit = np.zeros(layout.n_columns), np.ones(layout.n_columns)
+        center[: layout.n_dense] = layout.center
+        unit[: layout.n_dense] = layout.scale
+        blank = np.zeros(layout.n_columns)
+        theta = np.column_stack([np.zeros((len(start), layout.n_columns)), start])
+        model = NodeModel(0, 0.0, np.zeros(0), blank, blank, center, unit, theta)
+        self._measure([0], [model], move_dense=False)
+        return model
+
+    def children(self, ids: Sequence[int], parents: Sequence[NodeModel]) -> list[NodeModel]:
+        """Models of new nodes, each starting from its parent's parameters."""
+        models = [
+            NodeModel(
+                0, 0.0, parent.support, parent.mean, parent.spread,
+                parent.center.copy(), parent.unit.copy(), parent.theta,
+            )
+            for parent in parents
+        ]  # fmt: skip
+        self._measure(ids, models, move_dense=True)
+        for model, parent in zip(models, parents, strict=True):
+            model.adopt(*parent.raw_parameters())
+        return models
+
+    def _measure(self, ids: Sequence[int], models: list[NodeModel], move_dense: bool) -> None:
+        """Count the rows, and put their dense columns into the node's own units."""
+        n_dense = self._layout.n_dense
+        found = self._backend.sum(on_rows.support_sums, [(node, self._loss) for node in ids])
+        for model, sums in zip(models, found, strict=True):
+            model.count, model.weight, model.support = int(sums[0]), float(sums[1]), sums[2:]
+        firsts = self._backend.sum(on_rows.first_moments, [(node,) for node in ids])
+        for model, sums in zip(models, firsts, strict=True):
+            model.mean = self._layout.expand_sums(sums / model.weight, np.ones(()))
+        if move_dense:
+            shifts = [model.mean[:n_dense].copy() for model in models]
+            tasks = list(zip(ids, shifts, strict=True))
+            self._backend.each(on_rows.shift_dense, tasks)
+        seconds = self._backend.sum(on_rows.second_moments, [(node,) for node in ids])
+        scales = []
+        for model, sums in zip(models, seconds, strict=True):
+            square = self._layout.expand_sums(sums / model.weight, np.ones(()))
+            square[n_dense:] -= model.mean[n_dense:] ** 2
+            spread = np.sqrt(np.maximum(square, 0.0))
+            spread[on_rows.is_constant(model.mean, spread)] = 0.0
+            scales.append(self._settle(model, spread, move_dense))
+        if move_dense:
+            self._backend.each(on_rows.scale_dense, list(zip(ids, scales, strict=True)))
+
+    def _settle(self, model: NodeModel, spread: Floats, move_dense: bool) -> Floats:
+        """Enter the moments into the model; returns what the dense columns must be divided by."""
+        n_dense = self._layout.n_dense
+        scale = np.where(spread[:n_dense] > 0, spread[:n_dense], 1.0)
+        if move_dense:
+            model.center[:n_dense] += model.unit[:n_dense] * model.mean[:n_dense]
+            model.unit[:n_dense] *= scale
+        model.mean[:n_dense] = 0.0
+        spread[:n_dense] = np.where(spread[:n_dense] > 0, 1.0, 0.0)
+        model.spread = spread
+        return scale
+
+    def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Fit the models of several nodes, one pass over the rows per round for all of them."""
+        fits = {
+            node: (model, NewtonFit(model.theta, self._penalty, self._hessian_use(model)))
+            for node, model in zip(ids, models, strict=True)
+        }
+        while fits:
+            for node, sums in self._round(fits).items():
+                model, fit = fits[node]
+                fit.receive(sums)
+                if fit.is_done:
+                    model.theta, model.loss = fit.theta, fit.loss
+                    del fits[node]
+
+    def _hessian_use(self, model: NodeModel) -> HessianUse:
+        if self._loss.is_quadratic:
+            return HessianUse.CONSTANT
+        n_parameters = self._layout.n_columns * self._loss.n_outputs
+        is_dear = model.count * n_parameters**2 > _DEAR_PRODUCTS
+        return HessianUse.KEEP if is_dear else HessianUse.RENEW
+
+    def _round(self, fits: dict[int, tuple[NodeModel, NewtonFit]]) -> dict[int, Sums]:
+        tasks = []
+        for node, (model, fit) in fits.items():
+            theta, with_hessian = fit.request
+            asked = NodeModel(**{**vars(model), "theta": theta})
+            given = self._layout.reduce_coef(*asked.stored_parameters())
+            parts = on_rows.n_parts(model.count, self._layout.n_columns)
+            for part in range(parts):
+                tasks.append((node, part, parts, *given, self._loss, with_hessian))
+        found: dict[int, on_rows.ModelSums] = {}
+        for task, sums in zip(tasks, self._backend.sum(on_rows.model_sums, tasks), strict=True):
+            found[task[0]] = found[task[0]] + sums if task[0] in found else sums
+        return {
+            node: self._in_units(sums, fits[node][0], fits[node][1].request[0])
+            for node, sums in found.items()
+        }
+
+    def _in_units(self, sums: on_rows.ModelSums, model: NodeModel, theta: Floats) -> Sums:
+        """Sums over rows to sums in the node's standardized units, pseudo rows included."""
+        layout, total = self._layout, sums.gradient[:, -1]
+        columns = layout.expand_sums(sums.gradient[:, :-1], total)
+        factor = inverse(model.spread)
+        weights = (columns - model.mean * total[:, None]) * factor
+        gradient = np.column_stack([weights, total])
+        hessian = None
+        if sums.hessian is not None:
+            n_outputs, size = len(total), layout.n_columns + 1
+            hessian = np.empty((n_outputs, size, n_outputs, size))
+            for k in range(n_outputs):
+                for other in range(k + 1):
+                    gram = layout.expand_gram(sums.hessian[k, :, other])
+                    gram = standardize_gram(gram, model.mean, factor)
+                    hessian[k, :, other] = hessian[other, :, k] = gram
+        return self._with_pseudo_rows(Sums(sums.loss, gradient, hessian), model, theta)
+
+    def _with_pseudo_rows(self, sums: Sums, model: NodeModel, theta: Floats) -> Sums:
+        target, weight = self._loss.pseudo_rows(model.support)
+        if not len(target):
+            return sums
+        n_outputs = len(theta)
+        raw = np.tile(theta[:, -1], (len(target), 1))
+        given = raw[:, 0] if n_outputs == 1 else raw
+        slope = self._loss.gradient(target, given).reshape(-1, n_outputs)
+        sums.gradient[:, -1] += weight @ slope
+        if sums.hessian is not None:
+            curvature = self._loss.hessian(target, given).reshape(-1, n_outputs, n_outputs)
+            sums.hessian[:, -1, :, -1] += np.einsum("i,ikl->kl", weight, curvature)
+        value = float(weight @ self._loss.value(target, given))
+        return replace(sums, loss=sums.loss + value)
+
+    def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Store every row's residual, for the split search."""
+        tasks = []
+        for node, model in zip(ids, models, strict=True):
+            given = self._layout.reduce_coef(*model.stored_parameters())
+            parts = on_rows.n_parts(model.count)
+            tasks += [(node, part, parts, *given, self._loss) for part in range(parts)]
+        self._backend.each(on_rows.set_residuals, tasks)
+
+
+def standardize_gram(gram: Floats, mean: Floats, factor: Floats) -> Floats:
+    """Products of ``(x, 1)`` to products of ``((x - mean) * factor, 1)``."""
+    out = gram - np.outer(np.append(mean, 0.0), gram[-1])
+    out[:, :-1] -= np.outer(out[:, -1], mean)
+    factors = np.append(factor, 1.0)
+    out *= factors
+    out *= factors[:, None]
+    return out
+
+
+def fixed_units(model: NodeModel, root: NodeModel, standardized: bool) -> NodeUnits:
+    """The units in which a node's gradients are taken when they are not renormalized.
+
+    Raw units or those of the root; either way one change of units for all sides of all splits.
+    """
+    factor, shift = model.unit.copy(), model.center.copy()
+    if standardized:
+        root_center = root.center + root.unit * root.mean
+        root_unit = root.unit * root.spread
+        per_unit = inverse(root_unit)
+        factor, shift = factor * per_unit, (shift - root_center) * per_unit
+    return NodeUnits(spread=model.spread, extent=model.spread, factor=factor, shift=shift)
+
+
+# --- any other model -----------------------------------------------------------------------------
+
+
+@runtime_checkable
+class WeakModel(Protocol):
+    """A model of your own for the nodes; pass an instance as ``weak_model=``.
+
+    ``X`` is the design as a plain array (numeric columns standardized over the training rows,
+    categories one-hot, missing values imputed and flagged); ``y`` is the target, classes as 0, 1,
+    ... ``fit`` returns whatever describes the fitted model, starting from the parent's where that
+    helps; the other methods get it back. ``gradients`` returns one row per row of X: the gradient
+    of the row's loss by the model's parameters. The same rows sum to the paper's equation 6.
+    """
+
+    def fit(self, X: Floats, y: Floats, weight: Floats, start: Any) -> Any: ...
+
+    def raw(self, model: Any, X: Floats) -> Floats: ...
+
+    def gradients(self, model: Any, X: Floats, y: Floats) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class SklearnModel:
+    """A scikit-learn estimator in every node, with the per-row gradient of its loss.
+
+    ``gradients(estimator, X, y)`` returns an array of shape (rows, parameters) for a fitted
+    estimator; ``raw(estimator, X)`` its raw prediction (default: ``decision_function`` if there is
+    one, else ``predict``).
+    """
+
+    estimator: Any
+    gradients_of: Callable[[Any, Floats, Floats], Floats]
+    raw_of: Callable[[Any, Floats], Floats] | None = None
+
+    def fit(self, X: Floats, y: Floats, weight: Floats, start: Any) -> Any:
+        fitted = clone(self.estimator)
+        if np.all(weight == weight[0]):
+            return fitted.fit(X, y)
+        return fitted.fit(X, y, sample_weight=weight)
+
+    def raw(self, model: Any, X: Floats) -> Floats:
+        if self.raw_of is not None:
+            return np.asarray(self.raw_of(model, X))
+        predict = getattr(model, "decision_function", model.predict)
+        return np.asarray(predict(X))
+
+    def gradients(self, model: Any, X: Floats, y: Floats) -> Floats:
+        return np.asarray(self.gradients_of(model, X, y))
+
+
+class CustomModels:
+    """A user's weak model in every node; the same verbs as ``LinearModels``."""
+
+    uses_columns = False
+
+    def __init__(self, backend: Backend, model: WeakModel, loss: Loss) -> None:
+        self._backend = backend
+        self._model = model
+        self._loss = loss
+
+    def root(self, start: Floats) -> NodeModel:
+        """The root's model before it is fitted."""
+        return self._counted([0], [None])[0]
+
+    def children(self, ids: Sequence[int], parents: Sequence[NodeModel]) -> list[NodeModel]:
+        """Models of new nodes, each starting from its parent's."""
+        return self._counted(ids, [parent.custom for parent in parents])
+
+    def _counted(self, ids: Sequence[int], starts: Sequence[Any]) -> list[NodeModel]:
+        found = self._backend.sum(on_rows.support_sums, [(node, self._loss) for node in ids])
+        none = np.zeros(0)
+        theta = np.zeros((self._loss.n_outputs, 1))
+        return [
+            NodeModel(
+                int(sums[0]), float(sums[1]), sums[2:], none, none, none, none, theta, custom=start
+            )
+            for sums, start in zip(found, starts, strict=True)
+        ]
+
+    def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Fit the models of several nodes."""
+        tasks = [
+            (node, self._model, model.custom, self._loss)
+            for node, model in zip(ids, models, strict=True)
+        ]
+        for model, (fitted, loss) in zip(
+            models, self._backend.sum(fit_custom, tasks), strict=True
+        ):
+            model.custom, model.loss = fitted, loss
+
+    def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Store every row's gradient, for the split search."""
+        tasks = [(node, self._model, m.custom) for node, m in zip(ids, models, strict=True)]
+        self._backend.each(set_custom_gradients, tasks)
+
+
+def fit_custom(
+    rows: on_rows.Rows, node: int, model: WeakModel, start: Any, loss: Loss
+) -> tuple[Any, float]:
+    """Fit a user's model to a node's rows; returns it and its loss."""
+    X, y, weight = _node_rows(rows, node)
+    fitted = model.fit(X, y, weight, start)
+    raw = np.asarray(model.raw(fitted, X), dtype=np.float64)
+    expected = (len(X),) if loss.n_outputs == 1 else (len(X), loss.n_outputs)
+    if raw.shape != expected:
+        raise ValueError(
+            f"{type(model).__name__}.raw returned the shape {raw.shape}; expected {expected}."
+        )
+    return fitted, float(weight @ loss.value(y, raw))
+
+
+def set_custom_gradients(rows: on_rows.Rows, node: int, model: WeakModel, fitted: Any) -> None:
+    """Store (gradient, weight) of every row of a node."""
+    X, y, weight = _node_rows(rows, node)
+    gradients = np.asarray(model.gradients(fitted, X, y), dtype=np.float64)
+    if gradients.ndim != 2 or len(gradients) != len(X):
+        raise ValueError(
+            f"{type(model).__name__}.gradients returned the shape {gradients.shape};"
+            f" expected ({len(X)}, number of parameters)."
+        )
+    if rows.vectors.shape[1] != gradients.shape[1] + 1:
+        rows.vectors = np.zeros((len(rows.weight), gradients.shape[1] + 1))
+    start, stop = rows.spans[node]
+    rows.vectors[start:stop, :-1] = gradients * weight[:, None]
+    rows.vectors[start:stop, -1] = weight
+
+
+def _node_rows(rows: on_rows.Rows, node: int) -> tuple[Floats, Floats, Floats]:
+    start, stop = rows.spans[node]
+    return rows.dense[start:stop], rows.target[start:stop], rows.weight[start:stop]
