@@ -18,6 +18,9 @@ import numpy as np
 
 _log = logging.getLogger("glassleaf")
 
+# exp() of anything larger overflows; a raw score this extreme is already a certain event.
+LARGEST_EXPONENT = 500.0
+
 
 def _kernel(function):
     # numpy's error model: a division needs no test for zero, so that loops can be vectorized.
@@ -31,21 +34,29 @@ def _kernel(function):
 def assign_bins(values, upper, missing_bin, out):
     """Bin of every value: the first whose upper bound is not below it; NaN: ``missing_bin``.
 
-    A binary search without branches that depend on the values: a processor cannot guess them.
+    Many binary searches in step, without branches that depend on the values: a processor cannot
+    guess those, and the searches do not wait for each other's memory.
     """
     size = 1
     while size < upper.shape[0]:
         size *= 2
     padded = np.full(size, np.inf)
     padded[: upper.shape[0]] = upper
-    for i in range(values.shape[0]):
-        value = values[i]
-        bin_ = 0
-        step = size >> 1
-        while step > 0:
-            bin_ += step if padded[bin_ + step - 1] < value else 0
-            step >>= 1
-        out[i] = missing_bin if np.isnan(value) else bin_
+    one = np.uint64(1)
+    found = np.zeros(64, dtype=np.uint64)
+    for first in range(0, values.shape[0], 64):
+        here = min(64, values.shape[0] - first)
+        found[:] = 0
+        half = size >> 1
+        while half > 0:
+            step = np.uint64(half)
+            for k in range(here):
+                bin_ = found[k]
+                is_above = padded[bin_ + step - one] < values[first + k]
+                found[k] = bin_ + step if is_above else bin_
+            half >>= 1
+        for k in range(here):
+            out[first + k] = missing_bin if np.isnan(values[first + k]) else found[k]
 
 
 @_kernel
@@ -265,6 +276,60 @@ def zscore_gradient(columns, values, squares, floor, out):
             out[c, n_outputs * n_columns + k] = slope
 
 
+# --- losses of one output: value, first and second derivative of every row ---------------------
+
+
+@_kernel
+def squared_error(y, raw, value, slope, curvature):
+    for i in range(y.shape[0]):
+        residual = raw[i] - y[i]
+        value[i] = 0.5 * residual * residual
+        slope[i] = residual
+        curvature[i] = 1.0
+
+
+@_kernel
+def huber(y, raw, delta, far_curvature, value, slope, curvature):
+    for i in range(y.shape[0]):
+        residual = raw[i] - y[i]
+        distance = abs(residual)
+        near = min(distance, delta)
+        value[i] = near * (distance - 0.5 * near)
+        slope[i] = min(max(residual, -delta), delta)
+        curvature[i] = 1.0 if distance <= delta else far_curvature
+
+
+@_kernel
+def poisson(y, raw, value, slope, curvature):
+    for i in range(y.shape[0]):
+        mean = np.exp(min(raw[i], LARGEST_EXPONENT))
+        constant = y[i] * np.log(y[i]) - y[i] if y[i] > 0 else 0.0
+        value[i] = mean - y[i] * raw[i] + constant
+        slope[i] = mean - y[i]
+        curvature[i] = mean
+
+
+@_kernel
+def gamma(y, raw, value, slope, curvature):
+    for i in range(y.shape[0]):
+        ratio = y[i] * np.exp(min(-raw[i], LARGEST_EXPONENT))
+        value[i] = ratio + raw[i] - np.log(y[i]) - 1.0
+        slope[i] = 1.0 - ratio
+        curvature[i] = ratio
+
+
+@_kernel
+def binary_log_loss(y, raw, far_wrong, value, slope, curvature):
+    for i in range(y.shape[0]):
+        z = raw[i]
+        small = np.exp(-abs(z))  # never overflows
+        inverse = 1.0 / (1.0 + small)
+        value[i] = np.log1p(small) + max(z, 0.0) - y[i] * z
+        slope[i] = (inverse if z >= 0 else small * inverse) - y[i]
+        wrong = -z if y[i] > 0.5 else z
+        curvature[i] = 0.5 / wrong if wrong > far_wrong else small * inverse * inverse
+
+
 # --- sums per node: the weak models ----------------------------------------------------------
 
 
@@ -304,18 +369,21 @@ def sum_sparse_columns(ptr, idx, val, factors, start, stop, squared, out):
 def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, sparse_sparse, sparse_dense):
     """Weighted products of compressed columns with each other and with the dense ones.
 
-    Entries of a row are sorted by column: only the lower triangle of ``sparse_sparse`` is filled.
+    Only the lower triangle of ``sparse_sparse`` is filled.
     """
     has_values = val.shape[0] > 0
     n_columns = dense.shape[1]
     for i in range(start, stop):
         for e in range(ptr[i], ptr[i + 1]):
             column = idx[e]
-            scaled = factor[i - start] * (val[e] if has_values else 1.0)
+            scaled = factor[i - start]
+            if has_values:
+                scaled *= val[e]
             for j in range(n_columns):
                 sparse_dense[column, j] += scaled * dense[i, j]
             for f in range(ptr[i], e + 1):
-                sparse_sparse[column, idx[f]] += scaled * (val[f] if has_values else 1.0)
+                product = scaled * val[f] if has_values else scaled
+                sparse_sparse[max(column, idx[f]), min(column, idx[f])] += product
 
 
 @_kernel
@@ -445,6 +513,10 @@ def _compile_all(announce) -> None:
     ranges_dense(ptr, bins, table, 0, 1, table.copy(), table.copy())
     counts = np.zeros((1, 1), dtype=np.int64)
     ranges_sparse(ptr, bins, ptr, idx, one, 0, 1, counts, table.copy(), table.copy())
+    for loss in (squared_error, poisson, gamma):
+        loss(one, one, one.copy(), one.copy(), one.copy())
+    huber(one, one, 1.0, 1.0, one.copy(), one.copy(), one.copy())
+    binary_log_loss(one, one, 1.0, one.copy(), one.copy(), one.copy())
     add_sparse_product(ptr, idx, one, table, 0, 1, table.copy())
     sum_sparse_columns(ptr, idx, one, table, 0, 1, False, table.copy())
     sum_sparse_gram(ptr, idx, one, table, one, 0, 1, table.copy(), table.copy())

@@ -49,34 +49,51 @@ class Terms:
 
 @dataclass(frozen=True)
 class Layout:
-    """How terms are stored. ``groups[g]`` is the range of sparse columns of complement g."""
+    """How terms are stored.
+
+    The other categories of complement g are the sparse columns ``members[first[g]:first[g + 1]]``.
+    Sparse columns are numbered from the most to the least frequent: what is often added to lies
+    together, in the processor's cache.
+    """
 
     n_dense: int
     n_sparse: int
-    groups: NDArray[np.int64]
+    members: NDArray[np.int64]
+    first: NDArray[np.int64]
     term: NDArray[np.int64]
     center: Floats
     scale: Floats
 
     @property
+    def n_complements(self) -> int:
+        return len(self.first) - 1
+
+    @property
     def n_columns(self) -> int:
-        return self.n_dense + self.n_sparse + len(self.groups)
+        return self.n_dense + self.n_sparse + self.n_complements
 
     def expand_sums(self, columns: Floats, total: Floats) -> Floats:
-        """Append the complements: ``total`` (the sum without x) minus the group's columns.
+        """Append the complements: ``total`` (the sum without x) minus the other categories.
 
         ``columns`` has the stored dense and sparse columns on its last axis.
         """
-        if not len(self.groups):
+        if not self.n_complements:
             return columns
-        padded = np.concatenate([columns[..., self.n_dense :], columns[..., :1] * 0], axis=-1)
-        of_group = np.add.reduceat(padded, self.groups.ravel(), axis=-1)[..., ::2]
-        of_group[..., self.groups[:, 0] == self.groups[:, 1]] = 0.0
-        return np.concatenate([columns, total[..., None] - of_group], axis=-1)
+        return np.concatenate([columns, self._complements(columns, total)], axis=-1)
+
+    def _complements(self, columns: Floats, total: Floats) -> Floats:
+        others = np.zeros((*columns.shape[:-1], self.n_complements))
+        has_others = self.first[1:] > self.first[:-1]
+        if has_others.any():
+            members = columns[..., self.n_dense + self.members]
+            others[..., has_others] = np.add.reduceat(
+                members, self.first[:-1][has_others], axis=-1
+            )
+        return np.asarray(total[..., None] - others)
 
     def expand_gram(self, gram: Floats) -> Floats:
         """Products of the kept columns and 1 (last) to products of all stored columns and 1."""
-        if not len(self.groups):
+        if not self.n_complements:
             return gram
         kept = self.n_dense + self.n_sparse
         full = np.empty((self.n_columns + 1, self.n_columns + 1))
@@ -84,20 +101,20 @@ class Layout:
         full[-1, :kept] = full[:kept, -1] = gram[-1, :-1]
         full[-1, -1] = gram[-1, -1]
         # Rows of the complements: the row of the constant minus those of the group.
-        own = self.expand_sums(gram[:-1, :].T, gram[-1])[:, kept:]
+        own = self._complements(gram[:-1, :].T, gram[-1])
         full[:kept, kept:-1] = own[:-1]
         full[kept:-1, :kept] = own[:-1].T
         full[-1, kept:-1] = full[kept:-1, -1] = own[-1]
-        full[kept:-1, kept:-1] = self.expand_sums(own[:-1].T, own[-1])[:, kept:]
+        full[kept:-1, kept:-1] = self._complements(own[:-1].T, own[-1])
         return full
 
     def reduce_coef(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
         """Coefficients of the kept columns that predict what those of all stored columns do."""
         kept = self.n_dense + self.n_sparse
-        reduced = coef[:, :kept].copy()
-        for complement, (first, last) in zip(coef[:, kept:].T, self.groups, strict=True):
-            reduced[:, self.n_dense + first : self.n_dense + last] -= complement[:, None]
-        return reduced, intercept + coef[:, kept:].sum(axis=1)
+        reduced, complements = coef[:, :kept].copy(), coef[:, kept:]
+        n_others = np.diff(self.first)
+        reduced[:, self.n_dense + self.members] -= np.repeat(complements, n_others, axis=1)
+        return reduced, intercept + complements.sum(axis=1)
 
 
 @dataclass
@@ -208,14 +225,22 @@ class DesignBuilder:
         order = [term for term, _, _, _ in self._dense]
         order += [term for several, _ in self._sparse for term in several]
         n_sparse = len(order) - len(self._dense)
+        sparse = from_columns(self._n_rows, (entries for _, entries in self._sparse), np.uint32)
+        by_frequency = np.argsort(-np.bincount(sparse.idx, minlength=n_sparse), kind="stable")
+        number = np.empty(n_sparse, dtype=np.uint32)
+        number[by_frequency] = np.arange(n_sparse)
+        sparse.idx = number[sparse.idx]
+        n_dense = len(self._dense)
+        order[n_dense:] = [order[n_dense + k] for k in by_frequency]
         order += [complement for _, _, complement in self._groups]
+        spans = [np.arange(first, last) for first, last, _ in self._groups]
         layout = Layout(
-            n_dense=len(self._dense),
+            n_dense=n_dense,
             n_sparse=n_sparse,
-            groups=np.array([g[:2] for g in self._groups], dtype=np.int64).reshape(-1, 2),
+            members=number[np.concatenate([np.zeros(0, dtype=np.int64), *spans])].astype(np.int64),
+            first=np.cumsum([0, *map(len, spans)]),
             term=np.array(order, dtype=np.int64),
             center=np.array([mean for _, _, mean, _ in self._dense]),
             scale=np.array([scale for _, _, _, scale in self._dense]),
         )
-        sparse = from_columns(self._n_rows, (entries for _, entries in self._sparse), np.uint32)
         return Design(dense, sparse, layout, terms)

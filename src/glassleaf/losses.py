@@ -3,9 +3,9 @@
 Conventions
 -----------
 * ``raw`` is the linear predictor: shape ``(n,)`` if ``n_outputs == 1``, else ``(n, n_outputs)``.
-* ``gradient`` and ``hessian`` are derivatives with respect to ``raw``, without sample weights.
-  The Hessian of a loss with K > 1 outputs has shape ``(n, K, K)``.
-* ``value`` is zero for a perfect prediction wherever that is possible.
+* ``derivatives`` returns the value, the gradient and the Hessian with respect to ``raw``, without
+  sample weights. The Hessian of a loss with K > 1 outputs has the shape ``(n, K, K)``.
+* The value is zero for a perfect prediction wherever that is possible.
 * Targets arrive as float64; classes arrive as the numbers 0, 1, ..., K - 1.
 
 A loss knows nothing of coefficients, penalties or trees. To add one, subclass :class:`Loss` and
@@ -16,18 +16,18 @@ every loss must satisfy.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp, softmax, xlogy
+from scipy.special import expit, softmax
+
+from glassleaf import _kernels
 
 Floats = NDArray[np.float64]
 
-# exp() of anything larger overflows; a raw score this extreme is already a certain event.
-_LARGEST_EXPONENT = 500.0
-# Log-odds beyond which a row on the wrong side counts as far out.
-_FAR_WRONG = 6.0
 # Interquartile range of a standard normal variable.
 _NORMAL_IQR = 1.349
 
@@ -39,20 +39,11 @@ class Loss(ABC):
     is_quadratic: bool = False
 
     @abstractmethod
-    def value(self, y: Floats, raw: Floats) -> Floats:
-        """Loss of every row."""
-
-    @abstractmethod
-    def gradient(self, y: Floats, raw: Floats) -> Floats:
-        """First derivative by ``raw``."""
-
-    @abstractmethod
-    def hessian(self, y: Floats, raw: Floats) -> Floats:
-        """Second derivative by ``raw``, or a close upper bound of it; never negative."""
-
     def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
-        """Value, gradient and Hessian at once; override where they share work."""
-        return self.value(y, raw), self.gradient(y, raw), self.hessian(y, raw)
+        """Loss of every row, and its first and second derivative by ``raw``.
+
+        The second may be a close upper bound, and is never negative.
+        """
 
     def inverse_link(self, raw: Floats) -> Floats:
         """Raw prediction to the scale of y (classes: to probabilities)."""
@@ -117,14 +108,8 @@ class SquaredError(Loss):
 
     is_quadratic = True
 
-    def value(self, y: Floats, raw: Floats) -> Floats:
-        return 0.5 * (raw - y) ** 2
-
-    def gradient(self, y: Floats, raw: Floats) -> Floats:
-        return raw - y
-
-    def hessian(self, y: Floats, raw: Floats) -> Floats:
-        return np.ones_like(raw)
+    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+        return _filled(_kernels.squared_error, y, raw)
 
     def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
         return mean_and_spread(y, weight)
@@ -144,16 +129,8 @@ class Huber(Loss):
     # singular Hessian; this little curvature keeps Newton steps finite, not the solution different.
     _far_curvature = 0.01
 
-    def value(self, y: Floats, raw: Floats) -> Floats:
-        distance = np.abs(raw - y)
-        near = np.minimum(distance, self.delta)
-        return near * (distance - 0.5 * near)
-
-    def gradient(self, y: Floats, raw: Floats) -> Floats:
-        return np.clip(raw - y, -self.delta, self.delta)
-
-    def hessian(self, y: Floats, raw: Floats) -> Floats:
-        return np.where(np.abs(raw - y) <= self.delta, 1.0, self._far_curvature)
+    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+        return _filled(_kernels.huber, y, raw, float(self.delta), self._far_curvature)
 
     def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
         low, middle, high = (weighted_quantile(y, weight, share) for share in (0.25, 0.5, 0.75))
@@ -165,18 +142,8 @@ class Huber(Loss):
 class Poisson(Loss):
     """Half the Poisson deviance of counts or rates, log link."""
 
-    def value(self, y: Floats, raw: Floats) -> Floats:
-        return _exp(raw) - y * raw + xlogy(y, y) - y
-
-    def gradient(self, y: Floats, raw: Floats) -> Floats:
-        return _exp(raw) - y
-
-    def hessian(self, y: Floats, raw: Floats) -> Floats:
-        return _exp(raw)
-
     def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
-        mean = _exp(raw)
-        return mean - y * raw + xlogy(y, y) - y, mean - y, mean
+        return _filled(_kernels.poisson, y, raw)
 
     def inverse_link(self, raw: Floats) -> Floats:
         return _exp(raw)
@@ -201,14 +168,8 @@ class Poisson(Loss):
 class Gamma(Loss):
     """Half the gamma deviance of positive amounts, log link."""
 
-    def value(self, y: Floats, raw: Floats) -> Floats:
-        return y * _exp(-raw) + raw - np.log(y) - 1.0
-
-    def gradient(self, y: Floats, raw: Floats) -> Floats:
-        return 1.0 - y * _exp(-raw)
-
-    def hessian(self, y: Floats, raw: Floats) -> Floats:
-        return y * _exp(-raw)
+    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+        return _filled(_kernels.gamma, y, raw)
 
     def inverse_link(self, raw: Floats) -> Floats:
         return _exp(raw)
@@ -224,29 +185,13 @@ class Gamma(Loss):
 class BinaryLogLoss(Loss):
     """Log loss of two classes 0 and 1; ``raw`` is the log-odds of class 1."""
 
-    def value(self, y: Floats, raw: Floats) -> Floats:
-        return np.logaddexp(0.0, raw) - y * raw
-
-    def gradient(self, y: Floats, raw: Floats) -> Floats:
-        return expit(raw) - y
-
-    def hessian(self, y: Floats, raw: Floats) -> Floats:
-        probability = expit(raw)
-        return self._curvature(y, raw, probability * (1.0 - probability))
-
-    def _curvature(self, y: Floats, raw: Floats, second: Floats) -> Floats:
-        # A row far on the wrong side pulls hard but has hardly any second derivative: Newton's
-        # step would throw it across the table. The slope of the secant to the even odds instead
-        # bounds the loss from above, and no row is out there in the end.
-        wrong = np.where(y > 0.5, -raw, raw)
-        return np.where(wrong > _FAR_WRONG, 0.5 / np.maximum(wrong, 1.0), second)
+    # A row far on the wrong side pulls hard but has hardly any second derivative: Newton's step
+    # would throw it across the table. Beyond these log-odds the slope of the secant to even odds
+    # takes its place, which bounds the loss from above; no row is out there in the end.
+    _far_wrong = 6.0
 
     def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
-        small = np.exp(-np.abs(raw))  # never overflows
-        value = np.log1p(small) + np.maximum(raw, 0.0) - y * raw
-        inverse = 1.0 / (1.0 + small)
-        probability = np.where(raw >= 0, inverse, small * inverse)
-        return value, probability - y, self._curvature(y, raw, small * inverse * inverse)
+        return _filled(_kernels.binary_log_loss, y, raw, self._far_wrong)
 
     def inverse_link(self, raw: Floats) -> Floats:
         positive = expit(raw)
@@ -269,22 +214,6 @@ class MulticlassLogLoss(Loss):
 
     n_outputs: int
 
-    def value(self, y: Floats, raw: Floats) -> Floats:
-        own = np.take_along_axis(raw, y.astype(np.intp)[:, None], axis=1)[:, 0]
-        return np.asarray(logsumexp(raw, axis=1)) - own
-
-    def gradient(self, y: Floats, raw: Floats) -> Floats:
-        slope = np.asarray(softmax(raw, axis=1))
-        slope[np.arange(len(y)), y.astype(np.intp)] -= 1.0
-        return slope
-
-    def hessian(self, y: Floats, raw: Floats) -> Floats:
-        probability = np.asarray(softmax(raw, axis=1))
-        curvature = -probability[:, :, None] * probability[:, None, :]
-        diagonal = np.arange(self.n_outputs)
-        curvature[:, diagonal, diagonal] += probability
-        return curvature
-
     def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
         rows, own = np.arange(len(y)), y.astype(np.intp)
         shifted = raw - raw.max(axis=1, keepdims=True)
@@ -295,9 +224,8 @@ class MulticlassLogLoss(Loss):
         curvature = -probability[:, :, None] * probability[:, None, :]
         diagonal = np.arange(self.n_outputs)
         curvature[:, diagonal, diagonal] += probability
-        slope = probability.copy()
-        slope[rows, own] -= 1.0
-        return value, slope, curvature
+        probability[rows, own] -= 1.0
+        return value, probability, curvature
 
     def inverse_link(self, raw: Floats) -> Floats:
         return np.asarray(softmax(raw, axis=1))
@@ -320,7 +248,13 @@ def _half_row_per_absent_class(support: Floats) -> tuple[Floats, Floats]:
 
 
 def _exp(raw: Floats) -> Floats:
-    return np.exp(np.minimum(raw, _LARGEST_EXPONENT))
+    return np.exp(np.minimum(raw, _kernels.LARGEST_EXPONENT))
+
+
+def _filled(kernel: Callable[..., None], y: Floats, raw: Floats, *given: float) -> Any:
+    value, slope, curvature = np.empty((3, len(y)))
+    kernel(y, raw, *given, value, slope, curvature)
+    return value, slope, curvature
 
 
 REGRESSION_LOSSES: dict[str, type[Loss]] = {

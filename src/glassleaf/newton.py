@@ -41,13 +41,14 @@ _SUFFICIENT = 0.4
 # (a rare category without events) is a chain of steps of one.
 _PROMISING = 1.1
 # A step that leaves more than this share of the previous predicted decrease calls for a new Hessian.
-_STALE = 0.1
+_STALE = 0.25
 # Predicted decrease, relative to the objective at the start, at which a model is fitted. The last
 # step is taken unseen: with a new Hessian it squares the error, with an old one it divides it.
 _TIGHT = {HessianUse.RENEW: 1e-8, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1e-12}
-# The same if more would need another dear Hessian: a rare category without events has no finite
-# optimum to speak of, and its way there is long.
-_LOOSE = 1e-6
+# Predicted decrease, per parameter, that is not worth another dear Hessian: a rare category without
+# events has no finite optimum to speak of, and its way there is long. (Of the loss, one unit per
+# parameter is what chance alone makes of it.)
+_NEGLIGIBLE = 1e-4
 # Eigenvalues below this share of the largest are treated as zero (collinear columns, alpha = 0).
 _SINGULAR = 1e-11
 
@@ -260,8 +261,10 @@ class NewtonFit:
             and not is_fresh
             and (self._length < 1 or self._predicted > _STALE * before)
         )
-        enough = _LOOSE if is_stale and self._use is HessianUse.KEEP else _TIGHT[self._use]
-        if self._predicted <= enough * self._scale:
+        enough = _TIGHT[self._use] * self._scale
+        if is_stale and self._use is HessianUse.KEEP:
+            enough = max(enough, _NEGLIGIBLE * self.theta.size)
+        if self._predicted <= enough:
             # The last step is too small to be worth a look at the rows, not to be taken.
             self.loss += self._quadratic.loss_change(gradient, self._step)
             self.theta = self.theta + self._step

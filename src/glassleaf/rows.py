@@ -4,8 +4,8 @@ Each function takes a :class:`Rows` and a node and returns small arrays that can
 rows, or changes nothing but the order and units of the rows it was given. The rows of a node lie
 next to each other, so that kernels run over a plain range; ``route`` keeps it so.
 
-Dense columns are kept in the node's own units (mean 0, standard deviation 1): the sums of squares
-of a node far from the others would otherwise lose their digits.
+Dense columns are standardized over all rows. Where those of a node lie so far out or so close
+together that sums of squares would lose digits, ``move_dense`` puts them into the node's own units.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.compressed import Compressed, uniform
-from glassleaf.design import CONSTANT_SHARE
 from glassleaf.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -117,23 +116,25 @@ def _part(rows: Rows, node: int, part: int, parts: int) -> tuple[int, int]:
 # --- statistics of a node's rows -----------------------------------------------------------------
 
 
-def support_sums(rows: Rows, node: int, loss: Loss) -> Floats:
-    """Number of rows, weight, and the loss's statistics of the target."""
+def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
+    """Number of rows, weight, sums of columns, of squared columns, and the loss's statistics."""
     start, stop = rows.spans[node]
     target, weight = rows.target[start:stop], rows.weight[start:stop]
-    return np.concatenate([[stop - start, weight.sum()], loss.support(target, weight)])
+    return np.concatenate(
+        [
+            [stop - start, weight.sum()],
+            _column_sums(rows, start, stop, weight[:, None])[0],
+            _column_sums(rows, start, stop, weight[:, None], squared=True)[0],
+            loss.support(target, weight),
+        ]
+    )
 
 
-def first_moments(rows: Rows, node: int) -> Floats:
-    """Sums of weight times column."""
+def move_dense(rows: Rows, node: int, center: Floats, scale: Floats) -> None:
+    """Put the dense columns of a node into other units."""
     start, stop = rows.spans[node]
-    return _column_sums(rows, start, stop, rows.weight[start:stop, None])[0]
-
-
-def second_moments(rows: Rows, node: int) -> Floats:
-    """Sums of weight times squared column."""
-    start, stop = rows.spans[node]
-    return _column_sums(rows, start, stop, rows.weight[start:stop, None], squared=True)[0]
+    rows.dense[start:stop] -= center
+    rows.dense[start:stop] /= scale
 
 
 def _column_sums(
@@ -141,7 +142,10 @@ def _column_sums(
 ) -> Floats:
     """For every factor (a column of ``factors``) the sums of factor times (squared) column."""
     dense = rows.dense[start:stop]
-    of_dense = factors.T @ (dense * dense if squared else dense)
+    if squared:
+        dense = dense * dense
+    # A product with one vector is much faster asked for as such.
+    of_dense = (factors[:, 0] @ dense)[None] if factors.shape[1] == 1 else factors.T @ dense
     of_sparse = np.zeros((factors.shape[1], rows.n_sparse))
     if rows.n_sparse:
         s = rows.sparse
@@ -150,30 +154,18 @@ def _column_sums(
     return np.concatenate([of_dense, of_sparse], axis=1)
 
 
-def shift_dense(rows: Rows, node: int, center: Floats) -> None:
-    """Move the dense columns of a node so that ``center`` becomes zero."""
-    start, stop = rows.spans[node]
-    rows.dense[start:stop] -= center
-
-
-def scale_dense(rows: Rows, node: int, scale: Floats) -> None:
-    """Divide the dense columns of a node by ``scale``."""
-    start, stop = rows.spans[node]
-    rows.dense[start:stop] /= scale
-
-
-def is_constant(mean: Floats, spread: Floats) -> NDArray[np.bool_]:
-    """Columns whose spread is nothing but rounding."""
-    return spread <= CONSTANT_SHARE * np.hypot(mean, spread)
-
-
 # --- the weak models -----------------------------------------------------------------------------
 
 
 def raw_prediction(rows: Rows, start: int, stop: int, coef: Floats, intercept: Floats) -> Floats:
     """Linear predictors of some rows, shape (rows, outputs)."""
     n_dense = rows.dense.shape[1]
-    raw = rows.dense[start:stop] @ coef[:, :n_dense].T + intercept
+    dense = rows.dense[start:stop]
+    if len(coef) == 1:  # a product with one vector is much faster asked for as such
+        raw = (dense @ coef[0, :n_dense])[:, None]
+    else:
+        raw = dense @ coef[:, :n_dense].T
+    raw += intercept
     if rows.n_sparse:
         s = rows.sparse
         sparse_coef = np.ascontiguousarray(coef[:, n_dense:])
@@ -196,8 +188,7 @@ def model_sums(
     n_outputs = len(intercept)
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     raw = raw_prediction(rows, start, stop, coef, intercept)
-    given = raw[:, 0] if n_outputs == 1 else raw
-    value, slope, curvature = loss.derivatives(target, given)
+    value, slope, curvature = loss.derivatives(target, raw.ravel() if n_outputs == 1 else raw)
     slope = slope.reshape(-1, n_outputs) * weight[:, None]
     gradient = _with_constant(_column_sums(rows, start, stop, slope), slope)
     hessian = None
@@ -269,7 +260,8 @@ def set_residuals(
     n_outputs = len(intercept)
     weight = rows.weight[start:stop]
     raw = raw_prediction(rows, start, stop, coef, intercept)
-    slope = loss.gradient(rows.target[start:stop], raw[:, 0] if n_outputs == 1 else raw)
+    given = raw.ravel() if n_outputs == 1 else raw
+    _, slope, _ = loss.derivatives(rows.target[start:stop], given)
     rows.vectors[start:stop, :-1] = slope.reshape(-1, n_outputs) * weight[:, None]
     rows.vectors[start:stop, -1] = weight
 

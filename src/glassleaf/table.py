@@ -194,6 +194,7 @@ class FrameTable:
         self.frame = frame
         self.names: list[str] | None = [str(name) for name in frame.columns]
         self.n_rows, self.n_columns = frame.shape
+        self._dtypes = list(frame.schema.values())
 
     def _series(self, column: int) -> nw.Series[Any]:
         return self.frame[:, column]
@@ -239,7 +240,7 @@ class FrameTable:
         return Labels(np.asarray(codes.to_numpy(), dtype=np.int32), values)
 
     def holds_text(self, column: int) -> bool:
-        dtype = self._series(column).dtype
+        dtype = self._dtypes[column]
         if dtype == nw.Object:
             return any(isinstance(value, str) for value in self._series(column).to_numpy())
         return dtype in (nw.String, nw.Categorical, nw.Enum)

@@ -128,7 +128,8 @@ def _prepare(
     may_omit = not settings.renormalizer.needs_ranges
     features: list[FeatureBins] = []
     bins: list[NDArray[np.uint16]] = []
-    at_once = table.columns_at_once
+    # As few tasks as keep all threads busy: waking a thread takes as long as a column.
+    at_once = max(table.columns_at_once, -(-table.n_columns // (2 * settings.n_threads)))
 
     def numeric_columns(group: int) -> list[tuple[Floats, FeatureBins, NDArray[np.uint16]] | None]:
         first = group * at_once
@@ -179,8 +180,8 @@ def _plain_design(
     moments = np.array([weighted_moments(column, weight) for column in matrix.T]).reshape(-1, 2)
     center, scale = moments[:, 0], np.where(moments[:, 1] > 0, moments[:, 1], 1.0)
     n_terms = matrix.shape[1]
-    none = np.zeros((0, 2), dtype=np.int64)
-    layout = Layout(n_terms, 0, none, np.arange(n_terms), center, scale)
+    none, no_complement = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    layout = Layout(n_terms, 0, none, no_complement, np.arange(n_terms), center, scale)
     empty = Compressed(
         np.zeros(table.n_rows + 1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
     )

@@ -24,8 +24,16 @@ from glassleaf.renormalizers import NodeUnits
 
 Floats = NDArray[np.float64]
 
+# A spread below this share of the values' magnitude cannot be told from rounding.
+_ROUNDING = 1e-7
+# Distance from zero, in standard deviations, at which sums of squares lose digits; a mean below
+# the second number is zero but for rounding.
+_FAR_OUT = 30.0
+_AT_ZERO = 1e-12
+# An exponential and a logarithm take about as long as so many multiplications.
+_LOSS_WORK = 20
 # A Hessian of more products than this is worth keeping for some rounds.
-_DEAR_PRODUCTS = 20_000_000
+_DEAR_PRODUCTS = 2_000_000
 
 
 @dataclass
@@ -33,9 +41,9 @@ class NodeModel:
     """The model of one node and the units it is fitted in.
 
     ``mean`` and ``spread`` are those of the stored columns in the units in which rows are stored
-    (dense columns: 0 and 1; a constant column has spread 0). ``center`` and ``unit`` lead from
-    there to raw values: ``raw = center + unit * stored``. ``theta`` are the parameters per output,
-    in standardized units, intercept last.
+    (a constant column has spread 0). ``center`` and ``unit`` lead from there to raw values:
+    ``raw = center + unit * stored``. ``theta`` are the parameters per output, for columns of mean
+    0 and spread 1, intercept last.
     """
 
     count: int
@@ -97,58 +105,58 @@ class LinearModels:
         blank = np.zeros(layout.n_columns)
         theta = np.column_stack([np.zeros((len(start), layout.n_columns)), start])
         model = NodeModel(0, 0.0, np.zeros(0), blank, blank, center, unit, theta)
-        self._measure([0], [model], move_dense=False)
+        self._measure([0], [model])
         return model
 
     def children(self, ids: Sequence[int], parents: Sequence[NodeModel]) -> list[NodeModel]:
         """Models of new nodes, each starting from its parent's parameters."""
-        models = [
-            NodeModel(
-                0, 0.0, parent.support, parent.mean, parent.spread,
-                parent.center.copy(), parent.unit.copy(), parent.theta,
-            )
-            for parent in parents
-        ]  # fmt: skip
-        self._measure(ids, models, move_dense=True)
+        models = [replace(parent) for parent in parents]
+        self._measure(ids, models)
+        far = [k for k, model in enumerate(models) if self._is_far_out(model)]
+        if far:
+            self._move([ids[k] for k in far], [models[k] for k in far])
         for model, parent in zip(models, parents, strict=True):
             model.adopt(*parent.raw_parameters())
         return models
 
-    def _measure(self, ids: Sequence[int], models: list[NodeModel], move_dense: bool) -> None:
-        """Count the rows, and put their dense columns into the node's own units."""
-        n_dense = self._layout.n_dense
-        found = self._backend.sum(on_rows.support_sums, [(node, self._loss) for node in ids])
+    def _measure(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Count the rows and take the moments of their columns."""
+        layout = self._layout
+        kept = layout.n_dense + layout.n_sparse
+        tasks = [(node, self._loss) for node in ids]
+        found = self._backend.sum(on_rows.node_statistics, tasks)
         for model, sums in zip(models, found, strict=True):
-            model.count, model.weight, model.support = int(sums[0]), float(sums[1]), sums[2:]
-        firsts = self._backend.sum(on_rows.first_moments, [(node,) for node in ids])
-        for model, sums in zip(models, firsts, strict=True):
-            model.mean = self._layout.expand_sums(sums / model.weight, np.ones(()))
-        if move_dense:
-            shifts = [model.mean[:n_dense].copy() for model in models]
-            tasks = list(zip(ids, shifts, strict=True))
-            self._backend.each(on_rows.shift_dense, tasks)
-        seconds = self._backend.sum(on_rows.second_moments, [(node,) for node in ids])
-        scales = []
-        for model, sums in zip(models, seconds, strict=True):
-            square = self._layout.expand_sums(sums / model.weight, np.ones(()))
-            square[n_dense:] -= model.mean[n_dense:] ** 2
-            spread = np.sqrt(np.maximum(square, 0.0))
-            spread[on_rows.is_constant(model.mean, spread)] = 0.0
-            scales.append(self._settle(model, spread, move_dense))
-        if move_dense:
-            self._backend.each(on_rows.scale_dense, list(zip(ids, scales, strict=True)))
+            model.count, model.weight = int(sums[0]), float(sums[1])
+            first, second, model.support = np.split(sums[2:], [kept, 2 * kept])
+            model.mean = layout.expand_sums(first / model.weight, np.ones(()))
+            square = layout.expand_sums(second / model.weight, np.ones(()))
+            model.spread = np.sqrt(np.maximum(square - model.mean**2, 0.0))
+            rounding = np.sqrt(np.abs(square)) * _ROUNDING
+            model.spread[model.spread <= rounding] = 0.0
 
-    def _settle(self, model: NodeModel, spread: Floats, move_dense: bool) -> Floats:
-        """Enter the moments into the model; returns what the dense columns must be divided by."""
+    def _is_far_out(self, model: NodeModel) -> bool:
+        """Whether sums of squares would lose digits in the units in which rows are stored."""
         n_dense = self._layout.n_dense
-        scale = np.where(spread[:n_dense] > 0, spread[:n_dense], 1.0)
-        if move_dense:
-            model.center[:n_dense] += model.unit[:n_dense] * model.mean[:n_dense]
-            model.unit[:n_dense] *= scale
-        model.mean[:n_dense] = 0.0
-        spread[:n_dense] = np.where(spread[:n_dense] > 0, 1.0, 0.0)
-        model.spread = spread
-        return scale
+        distance, spread = np.abs(model.mean[:n_dense]), model.spread[:n_dense]
+        return bool((distance > np.maximum(_FAR_OUT * spread, _AT_ZERO)).any())
+
+    def _move(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Put the dense columns of nodes into the nodes' own units."""
+        n_dense = self._layout.n_dense
+        for what in ("center", "unit"):
+            tasks = []
+            for node, model in zip(ids, models, strict=True):
+                center, scale = np.zeros(n_dense), np.ones(n_dense)
+                if what == "center":
+                    center = model.mean[:n_dense].copy()
+                else:
+                    scale = np.where(model.spread[:n_dense] > 0, model.spread[:n_dense], 1.0)
+                model.center, model.unit = model.center.copy(), model.unit.copy()
+                model.center[:n_dense] += model.unit[:n_dense] * center
+                model.unit[:n_dense] *= scale
+                tasks.append((node, center, scale))
+            self._backend.each(on_rows.move_dense, tasks)
+            self._measure(ids, models)
 
     def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Fit the models of several nodes, one pass over the rows per round for all of them."""
@@ -172,16 +180,19 @@ class LinearModels:
         return HessianUse.KEEP if is_dear else HessianUse.RENEW
 
     def _round(self, fits: dict[int, tuple[NodeModel, NewtonFit]]) -> dict[int, Sums]:
-        tasks = []
+        tasks, work = [], 0.0
+        size = self._layout.n_columns * self._loss.n_outputs
         for node, (model, fit) in fits.items():
             theta, with_hessian = fit.request
-            asked = NodeModel(**{**vars(model), "theta": theta})
+            asked = replace(model, theta=theta)
             given = self._layout.reduce_coef(*asked.stored_parameters())
             parts = on_rows.n_parts(model.count, self._layout.n_columns)
+            work += model.count * (size + _LOSS_WORK) * (size if with_hessian else 1)
             for part in range(parts):
                 tasks.append((node, part, parts, *given, self._loss, with_hessian))
         found: dict[int, on_rows.ModelSums] = {}
-        for task, sums in zip(tasks, self._backend.sum(on_rows.model_sums, tasks), strict=True):
+        all_sums = self._backend.sum(on_rows.model_sums, tasks, work=work)
+        for task, sums in zip(tasks, all_sums, strict=True):
             found[task[0]] = found[task[0]] + sums if task[0] in found else sums
         return {
             node: self._in_units(sums, fits[node][0], fits[node][1].request[0])
@@ -195,16 +206,22 @@ class LinearModels:
         factor = inverse(model.spread)
         weights = (columns - model.mean * total[:, None]) * factor
         gradient = np.column_stack([weights, total])
-        hessian = None
-        if sums.hessian is not None:
-            n_outputs, size = len(total), layout.n_columns + 1
-            hessian = np.empty((n_outputs, size, n_outputs, size))
-            for k in range(n_outputs):
-                for other in range(k + 1):
-                    gram = layout.expand_gram(sums.hessian[k, :, other])
-                    gram = standardize_gram(gram, model.mean, factor)
-                    hessian[k, :, other] = hessian[other, :, k] = gram
+        hessian = self._standardized_hessian(sums, model.mean, factor)
         return self._with_pseudo_rows(Sums(sums.loss, gradient, hessian), model, theta)
+
+    def _standardized_hessian(
+        self, sums: on_rows.ModelSums, mean: Floats, factor: Floats
+    ) -> Floats | None:
+        if sums.hessian is None:
+            return None
+        n_outputs, size = len(sums.gradient), self._layout.n_columns + 1
+        hessian = np.empty((n_outputs, size, n_outputs, size))
+        for k in range(n_outputs):
+            for other in range(k + 1):
+                gram = self._layout.expand_gram(sums.hessian[k, :, other])
+                gram = standardize_gram(gram, mean, factor)
+                hessian[k, :, other] = hessian[other, :, k] = gram
+        return hessian
 
     def _with_pseudo_rows(self, sums: Sums, model: NodeModel, theta: Floats) -> Sums:
         target, weight = self._loss.pseudo_rows(model.support)
@@ -212,14 +229,13 @@ class LinearModels:
             return sums
         n_outputs = len(theta)
         raw = np.tile(theta[:, -1], (len(target), 1))
-        given = raw[:, 0] if n_outputs == 1 else raw
-        slope = self._loss.gradient(target, given).reshape(-1, n_outputs)
-        sums.gradient[:, -1] += weight @ slope
+        found = self._loss.derivatives(target, raw.ravel() if n_outputs == 1 else raw)
+        value, slope, curvature = found
+        sums.gradient[:, -1] += weight @ slope.reshape(-1, n_outputs)
         if sums.hessian is not None:
-            curvature = self._loss.hessian(target, given).reshape(-1, n_outputs, n_outputs)
+            curvature = curvature.reshape(-1, n_outputs, n_outputs)
             sums.hessian[:, -1, :, -1] += np.einsum("i,ikl->kl", weight, curvature)
-        value = float(weight @ self._loss.value(target, given))
-        return replace(sums, loss=sums.loss + value)
+        return replace(sums, loss=sums.loss + float(weight @ value))
 
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Store every row's residual, for the split search."""
@@ -324,12 +340,12 @@ class CustomModels:
         return self._counted(ids, [parent.custom for parent in parents])
 
     def _counted(self, ids: Sequence[int], starts: Sequence[Any]) -> list[NodeModel]:
-        found = self._backend.sum(on_rows.support_sums, [(node, self._loss) for node in ids])
+        found = self._backend.sum(on_rows.node_statistics, [(node, self._loss) for node in ids])
         none = np.zeros(0)
         theta = np.zeros((self._loss.n_outputs, 1))
         return [
             NodeModel(
-                int(sums[0]), float(sums[1]), sums[2:], none, none, none, none, theta, custom=start
+                int(sums[0]), float(sums[1]), none, none, none, none, none, theta, custom=start
             )
             for sums, start in zip(found, starts, strict=True)
         ]
@@ -363,7 +379,7 @@ def fit_custom(
         raise ValueError(
             f"{type(model).__name__}.raw returned the shape {raw.shape}; expected {expected}."
         )
-    return fitted, float(weight @ loss.value(y, raw))
+    return fitted, float(weight @ loss.derivatives(y, raw)[0])
 
 
 def set_custom_gradients(rows: on_rows.Rows, node: int, model: WeakModel, fitted: Any) -> None:

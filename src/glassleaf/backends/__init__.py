@@ -3,13 +3,16 @@
 A backend offers two verbs. ``sum(function, tasks)`` calls ``function(rows, *task)`` on every part
 of the rows and adds the results of each task; with ``then``, the total is handed to
 ``then(task, total)`` as soon as it is there, and only what that returns is kept. ``each`` calls
-functions that only rearrange the rows. Whatever is summed has a ``+``.
+functions that only rearrange the rows. Whatever is summed has a ``+``. ``work`` says roughly how
+many multiplications all tasks take together: little of it is not worth spreading.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+
+import numpy as np
 
 
 class Backend(Protocol):
@@ -20,6 +23,12 @@ class Backend(Protocol):
         function: Callable[..., Any],
         tasks: Sequence[tuple[Any, ...]],
         then: Callable[[Any, Any], Any] | None = None,
+        work: float = np.inf,
     ) -> list[Any]: ...
 
-    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None: ...
+    def each(
+        self,
+        function: Callable[..., None],
+        tasks: Sequence[tuple[Any, ...]],
+        work: float = np.inf,
+    ) -> None: ...

@@ -7,7 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+# Multiplications that take about as long as waking a thread several times.
+_WORTH_A_THREAD = 3e6
 
 
 class LocalBackend:
@@ -35,17 +39,23 @@ class LocalBackend:
         function: Callable[..., Any],
         tasks: Sequence[tuple[Any, ...]],
         then: Callable[[Any, Any], Any] | None = None,
+        work: float = np.inf,
     ) -> list[Any]:
         def run(task: tuple[Any, ...]) -> Any:
             total = function(self._rows, *task)
             return total if then is None else then(task, total)
 
-        if self._pool is None or len(tasks) < 2:
+        if self._pool is None or len(tasks) < 2 or work < _WORTH_A_THREAD:
             return [run(task) for task in tasks]
         return list(self._pool.map(run, tasks))
 
-    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
-        self.sum(function, tasks)
+    def each(
+        self,
+        function: Callable[..., None],
+        tasks: Sequence[tuple[Any, ...]],
+        work: float = np.inf,
+    ) -> None:
+        self.sum(function, tasks, work=work)
 
 
 _controller: list[ThreadpoolController] = []
