@@ -590,7 +590,8 @@ verbose, random_state
         -------
         ndarray of shape (n_samples,)
         """
-        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+        most_probable = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[most_probable])
 
 
 # --- what comes in -------------------------------------------------------------------------------

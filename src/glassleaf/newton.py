@@ -49,6 +49,8 @@ _TIGHT = {HessianUse.RENEW: 1e-8, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1
 # events has no finite optimum to speak of, and its way there is long. (Of the loss, one unit per
 # parameter is what chance alone makes of it.)
 _NEGLIGIBLE = 1e-4
+# Longest change of a parameter (per standard deviation of its column) that is believed unseen.
+_LONGEST_UNSEEN = 0.1
 # Eigenvalues below this share of the largest are treated as zero (collinear columns, alpha = 0).
 _SINGULAR = 1e-11
 
@@ -265,10 +267,7 @@ class NewtonFit:
         if is_stale and self._use is HessianUse.KEEP:
             enough = max(enough, _NEGLIGIBLE * self.theta.size)
         if self._predicted <= enough:
-            # The last step is too small to be worth a look at the rows, not to be taken.
-            self.loss += self._quadratic.loss_change(gradient, self._step)
-            self.theta = self.theta + self._step
-            self.is_done = True
+            self._finish(gradient)
         elif self._rounds >= _MAX_ROUNDS:
             self.is_done = True
         elif is_stale:
@@ -277,3 +276,12 @@ class NewtonFit:
             self._length = 2.0 if self._is_promising else 1.0
             trial = self.theta + self._length * self._step
             self.request = (trial, self._use is HessianUse.RENEW)
+
+    def _finish(self, gradient: Floats) -> None:
+        """Take the last step too, unseen, unless it is a long one across a flat valley."""
+        assert self._quadratic is not None
+        is_exact = self._use is HessianUse.CONSTANT
+        if is_exact or np.abs(self._step).max() <= _LONGEST_UNSEEN:
+            self.loss += self._quadratic.loss_change(gradient, self._step)
+            self.theta = self.theta + self._step
+        self.is_done = True

@@ -117,14 +117,18 @@ def _part(rows: Rows, node: int, part: int, parts: int) -> tuple[int, int]:
 
 
 def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
-    """Number of rows, weight, sums of columns, of squared columns, and the loss's statistics."""
+    """Rows, weight, and the sums of columns and squared columns, by weight and by rows.
+
+    The loss's own statistics of the target come last.
+    """
     start, stop = rows.spans[node]
     target, weight = rows.target[start:stop], rows.weight[start:stop]
+    factors = np.column_stack([weight, np.ones(stop - start)])
     return np.concatenate(
         [
             [stop - start, weight.sum()],
-            _column_sums(rows, start, stop, weight[:, None])[0],
-            _column_sums(rows, start, stop, weight[:, None], squared=True)[0],
+            _column_sums(rows, start, stop, factors).ravel(),
+            _column_sums(rows, start, stop, factors, squared=True).ravel(),
             loss.support(target, weight),
         ]
     )

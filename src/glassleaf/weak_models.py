@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 
 # A spread below this share of the values' magnitude cannot be told from rounding.
 _ROUNDING = 1e-7
+# Share of the rows' own spread that the weighted one counts as at least.
+_LEAST_OF_ROWS = 0.1
 # Distance from zero, in standard deviations, at which sums of squares lose digits; a mean below
 # the second number is zero but for rounding.
 _FAR_OUT = 30.0
@@ -127,12 +129,15 @@ class LinearModels:
         found = self._backend.sum(on_rows.node_statistics, tasks)
         for model, sums in zip(models, found, strict=True):
             model.count, model.weight = int(sums[0]), float(sums[1])
-            first, second, model.support = np.split(sums[2:], [kept, 2 * kept])
-            model.mean = layout.expand_sums(first / model.weight, np.ones(()))
-            square = layout.expand_sums(second / model.weight, np.ones(()))
-            model.spread = np.sqrt(np.maximum(square - model.mean**2, 0.0))
-            rounding = np.sqrt(np.abs(square)) * _ROUNDING
-            model.spread[model.spread <= rounding] = 0.0
+            first, second, model.support = np.split(sums[2:], [2 * kept, 4 * kept])
+            size = np.array([[model.weight], [model.count]])
+            mean = layout.expand_sums(first.reshape(2, kept) / size, np.ones(2))
+            square = layout.expand_sums(second.reshape(2, kept) / size, np.ones(2))
+            spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+            spread[spread <= _ROUNDING * np.sqrt(np.abs(square))] = 0.0
+            model.mean = mean[0]
+            # Where a few rows have all the weight, the others still say how wide a column is.
+            model.spread = np.maximum(spread[0], _LEAST_OF_ROWS * spread[1])
 
     def _is_far_out(self, model: NodeModel) -> bool:
         """Whether sums of squares would lose digits in the units in which rows are stored."""

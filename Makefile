@@ -1,0 +1,49 @@
+# Everything a newcomer needs: Python 3.11 or later, and nothing else.
+#
+#   make demo    fit on data that ships with scikit-learn; print scores and trees
+#   make test    run the whole test suite
+#   make lint    ruff, mypy, import-linter
+#   make clean   remove .venv and caches
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# All dependencies have wheels, so that no step needs a compiler.
+PIP    := $(BIN)/python -m pip install --quiet --prefer-binary
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint clean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n '3,6s/^# *//p' $(firstword $(MAKEFILE_LIST))
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit("glassleaf needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@echo "Making $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# One stamp per extra; a change of pyproject.toml installs anew.
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/.made
+	@echo "Installing glassleaf[$*] into $(VENV)"
+	@$(PIP) --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.installed-demo
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/test_kernels.py
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
