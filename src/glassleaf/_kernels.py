@@ -330,6 +330,41 @@ def binary_log_loss(y, raw, far_wrong, value, slope, curvature):
         curvature[i] = 0.5 / wrong if wrong > far_wrong else small * inverse * inverse
 
 
+@_kernel
+def multiclass_log_loss(y, raw, far_wrong, value, slope, curvature):
+    """Softmax of every row; ``curvature`` (may be empty) is packed: (0,0), (1,0), (1,1), (2,0), ..."""
+    n_classes = raw.shape[1]
+    with_curvature = curvature.shape[0] > 0
+    share = np.empty(n_classes)
+    for i in range(raw.shape[0]):
+        own = np.int64(y[i])
+        largest = raw[i, 0]
+        for k in range(1, n_classes):
+            largest = max(largest, raw[i, k])
+        total = 0.0
+        for k in range(n_classes):
+            slope[i, k] = np.exp(raw[i, k] - largest)
+            total += slope[i, k]
+        for k in range(n_classes):
+            slope[i, k] /= total
+            share[k] = slope[i, k]
+        value[i] = np.log(total) + largest - raw[i, own]
+        if with_curvature:
+            if value[i] > far_wrong:
+                own_share = 0.5 / value[i]
+                for k in range(n_classes):
+                    share[k] *= (1.0 - own_share) / (1.0 - slope[i, own])
+                share[own] = own_share
+            place = 0
+            for k in range(n_classes):
+                for other in range(k):
+                    curvature[i, place] = -share[k] * share[other]
+                    place += 1
+                curvature[i, place] = share[k] * (1.0 - share[k])
+                place += 1
+        slope[i, own] -= 1.0
+
+
 # --- sums per node: the weak models ----------------------------------------------------------
 
 
@@ -384,6 +419,35 @@ def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, sparse_sparse, sp
             for f in range(ptr[i], e + 1):
                 product = scaled * val[f] if has_values else scaled
                 sparse_sparse[max(column, idx[f]), min(column, idx[f])] += product
+
+
+@_kernel
+def sum_packed_gram(ptr, idx, val, dense, packed, start, stop, out):
+    """out[a, b, :] += packed[i, :] * x[i, a] * x[i, b] for b <= a, the constant 1 coming last.
+
+    For several outputs: the pairs of outputs are what lies together in memory.
+    """
+    n_dense, width = dense.shape[1], packed.shape[1]
+    last = out.shape[0] - 1
+    column = np.empty(out.shape[0], dtype=np.int64)
+    x = np.empty(out.shape[0])
+    for i in range(start, stop):
+        n = 0
+        for j in range(n_dense):
+            column[n], x[n] = j, dense[i, j]
+            n += 1
+        for e in range(ptr[i], ptr[i + 1]):
+            column[n] = n_dense + np.int64(idx[e])
+            x[n] = val[e] if val.shape[0] > 0 else 1.0
+            n += 1
+        column[n], x[n] = last, 1.0
+        n += 1
+        for one in range(n):
+            for other in range(one + 1):
+                product = x[one] * x[other]
+                a, b = max(column[one], column[other]), min(column[one], column[other])
+                for k in range(width):
+                    out[a, b, k] += product * packed[i - start, k]
 
 
 @_kernel
@@ -517,6 +581,8 @@ def _compile_all(announce) -> None:
         loss(one, one, one.copy(), one.copy(), one.copy())
     huber(one, one, 1.0, 1.0, one.copy(), one.copy(), one.copy())
     binary_log_loss(one, one, 1.0, one.copy(), one.copy(), one.copy())
+    multiclass_log_loss(one * 0, table, 1.0, one.copy(), table.copy(), table.copy())
+    sum_packed_gram(ptr, idx, none, np.ones((1, 0)), table, 0, 1, np.zeros((2, 2, 1)))
     add_sparse_product(ptr, idx, one, table, 0, 1, table.copy())
     sum_sparse_columns(ptr, idx, one, table, 0, 1, False, table.copy())
     sum_sparse_gram(ptr, idx, one, table, one, 0, 1, table.copy(), table.copy())

@@ -4,7 +4,8 @@ Conventions
 -----------
 * ``raw`` is the linear predictor: shape ``(n,)`` if ``n_outputs == 1``, else ``(n, n_outputs)``.
 * ``derivatives`` returns the value, the gradient and the Hessian with respect to ``raw``, without
-  sample weights. The Hessian of a loss with K > 1 outputs has the shape ``(n, K, K)``.
+  sample weights. Of the Hessian of K > 1 outputs only the lower triangle is given, one row of it
+  after the other: shape ``(n, K * (K + 1) / 2)``.
 * The value is zero for a perfect prediction wherever that is possible.
 * Targets arrive as float64; classes arrive as the numbers 0, 1, ..., K - 1.
 
@@ -28,6 +29,10 @@ from glassleaf import _kernels
 
 Floats = NDArray[np.float64]
 
+# A row far on the wrong side pulls hard but has hardly any second derivative: Newton's step would
+# throw it across the table. Beyond these log-odds the slope of the secant to even odds takes its
+# place, which bounds the loss from above.
+_FAR_WRONG = 3.0
 # Interquartile range of a standard normal variable.
 _NORMAL_IQR = 1.349
 
@@ -39,10 +44,13 @@ class Loss(ABC):
     is_quadratic: bool = False
 
     @abstractmethod
-    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
         """Loss of every row, and its first and second derivative by ``raw``.
 
-        The second may be a close upper bound, and is never negative.
+        The second may be a close upper bound, and is never negative; it may be anything if the
+        Hessian is not asked for.
         """
 
     def inverse_link(self, raw: Floats) -> Floats:
@@ -108,7 +116,9 @@ class SquaredError(Loss):
 
     is_quadratic = True
 
-    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.squared_error, y, raw)
 
     def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
@@ -129,7 +139,9 @@ class Huber(Loss):
     # singular Hessian; this little curvature keeps Newton steps finite, not the solution different.
     _far_curvature = 0.01
 
-    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.huber, y, raw, float(self.delta), self._far_curvature)
 
     def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
@@ -142,7 +154,9 @@ class Huber(Loss):
 class Poisson(Loss):
     """Half the Poisson deviance of counts or rates, log link."""
 
-    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.poisson, y, raw)
 
     def inverse_link(self, raw: Floats) -> Floats:
@@ -168,7 +182,9 @@ class Poisson(Loss):
 class Gamma(Loss):
     """Half the gamma deviance of positive amounts, log link."""
 
-    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.gamma, y, raw)
 
     def inverse_link(self, raw: Floats) -> Floats:
@@ -185,13 +201,10 @@ class Gamma(Loss):
 class BinaryLogLoss(Loss):
     """Log loss of two classes 0 and 1; ``raw`` is the log-odds of class 1."""
 
-    # A row far on the wrong side pulls hard but has hardly any second derivative: Newton's step
-    # would throw it across the table. Beyond these log-odds the slope of the secant to even odds
-    # takes its place, which bounds the loss from above; no row is out there in the end.
-    _far_wrong = 6.0
-
-    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
-        return _filled(_kernels.binary_log_loss, y, raw, self._far_wrong)
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
+        return _filled(_kernels.binary_log_loss, y, raw, _FAR_WRONG)
 
     def inverse_link(self, raw: Floats) -> Floats:
         positive = expit(raw)
@@ -214,18 +227,15 @@ class MulticlassLogLoss(Loss):
 
     n_outputs: int
 
-    def derivatives(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
-        rows, own = np.arange(len(y)), y.astype(np.intp)
-        shifted = raw - raw.max(axis=1, keepdims=True)
-        probability = np.exp(shifted)
-        total = probability.sum(axis=1, keepdims=True)
-        probability /= total
-        value = np.log(total[:, 0]) - shifted[rows, own]
-        curvature = -probability[:, :, None] * probability[:, None, :]
-        diagonal = np.arange(self.n_outputs)
-        curvature[:, diagonal, diagonal] += probability
-        probability[rows, own] -= 1.0
-        return value, probability, curvature
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
+        n_pairs = self.n_outputs * (self.n_outputs + 1) // 2
+        value, slope = np.empty(len(y)), np.empty((len(y), self.n_outputs))
+        curvature = np.empty((len(y) if with_hessian else 0, n_pairs))
+        raw = np.ascontiguousarray(raw)
+        _kernels.multiclass_log_loss(y, raw, _FAR_WRONG, value, slope, curvature)
+        return value, slope, curvature
 
     def inverse_link(self, raw: Floats) -> Floats:
         return np.asarray(softmax(raw, axis=1))

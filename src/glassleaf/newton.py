@@ -36,7 +36,7 @@ _MAX_HALVINGS = 40
 _MAX_DESCENTS = 10_000
 # Share of the predicted decrease that a step must bring (Armijo's rule). Much less would let a
 # step through that leaves outliers far on the wrong side, from where it is a long way back.
-_SUFFICIENT = 0.4
+_SUFFICIENT = 0.3
 # A step that brought more than predicted by this factor may be doubled: the way to a far optimum
 # (a rare category without events) is a chain of steps of one.
 _PROMISING = 1.1
@@ -44,7 +44,7 @@ _PROMISING = 1.1
 _STALE = 0.25
 # Predicted decrease, relative to the objective at the start, at which a model is fitted. The last
 # step is taken unseen: with a new Hessian it squares the error, with an old one it divides it.
-_TIGHT = {HessianUse.RENEW: 1e-8, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1e-12}
+_TIGHT = {HessianUse.RENEW: 1e-10, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1e-12}
 # Predicted decrease, per parameter, that is not worth another dear Hessian: a rare category without
 # events has no finite optimum to speak of, and its way there is long. (Of the loss, one unit per
 # parameter is what chance alone makes of it.)

@@ -192,13 +192,14 @@ def model_sums(
     n_outputs = len(intercept)
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     raw = raw_prediction(rows, start, stop, coef, intercept)
-    value, slope, curvature = loss.derivatives(target, raw.ravel() if n_outputs == 1 else raw)
+    given = raw.ravel() if n_outputs == 1 else raw
+    value, slope, curvature = loss.derivatives(target, given, with_hessian)
     slope = slope.reshape(-1, n_outputs) * weight[:, None]
     gradient = _with_constant(_column_sums(rows, start, stop, slope), slope)
     hessian = None
     if with_hessian:
-        curvature = curvature.reshape(-1, n_outputs, n_outputs) * weight[:, None, None]
-        hessian = _hessian(rows, start, stop, curvature)
+        curvature = curvature.reshape(stop - start, -1) * weight[:, None]
+        hessian = _hessian(rows, start, stop, curvature, n_outputs)
     return ModelSums(float(weight @ value), gradient, hessian)
 
 
@@ -206,13 +207,17 @@ def _with_constant(sums: Floats, factors: Floats) -> Floats:
     return np.column_stack([sums, factors.sum(axis=0)])
 
 
-def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
-    n_outputs, size = curvature.shape[1], rows.n_kept + 1
+def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: int) -> Floats:
+    size = rows.n_kept + 1
+    if n_outputs == 1:
+        return _weighted_gram(rows, start, stop, curvature[:, 0])[None, :, None]
+    s = rows.sparse
+    grams = np.zeros((size, size, curvature.shape[1]))
+    _kernels.sum_packed_gram(s.ptr, s.idx, s.val, rows.dense, curvature, start, stop, grams)
     out = np.empty((n_outputs, size, n_outputs, size))
-    for k in range(n_outputs):
-        for other in range(k + 1):
-            gram = _weighted_gram(rows, start, stop, np.ascontiguousarray(curvature[:, k, other]))
-            out[k, :, other] = out[other, :, k] = gram
+    pairs = zip(*np.tril_indices(n_outputs), strict=True)
+    for (k, other), gram in zip(pairs, np.moveaxis(grams, 2, 0), strict=True):
+        out[k, :, other] = out[other, :, k] = gram + np.tril(gram, -1).T
     return out
 
 
@@ -242,14 +247,11 @@ def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
 
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
     gram = np.zeros((dense.shape[1], dense.shape[1]))
-    is_curvature = bool((factor >= 0).all())  # products of two classes' probabilities are not
-    if is_curvature:
-        factor = np.sqrt(factor)
+    root = np.sqrt(factor)[:, None]
     for first in range(0, len(dense), _CHUNK_ROWS):
         chunk = slice(first, first + _CHUNK_ROWS)
-        scaled = dense[chunk] * factor[chunk, None]
-        # A matrix times its own transpose takes half the work, and numpy knows it.
-        gram += scaled.T @ (scaled if is_curvature else dense[chunk])
+        scaled = dense[chunk] * root[chunk]
+        gram += scaled.T @ scaled  # half the work of two different matrices, and numpy knows it
     return gram
 
 
@@ -265,7 +267,7 @@ def set_residuals(
     weight = rows.weight[start:stop]
     raw = raw_prediction(rows, start, stop, coef, intercept)
     given = raw.ravel() if n_outputs == 1 else raw
-    _, slope, _ = loss.derivatives(rows.target[start:stop], given)
+    _, slope, _ = loss.derivatives(rows.target[start:stop], given, with_hessian=False)
     rows.vectors[start:stop, :-1] = slope.reshape(-1, n_outputs) * weight[:, None]
     rows.vectors[start:stop, -1] = weight
 

@@ -238,8 +238,9 @@ class LinearModels:
         value, slope, curvature = found
         sums.gradient[:, -1] += weight @ slope.reshape(-1, n_outputs)
         if sums.hessian is not None:
-            curvature = curvature.reshape(-1, n_outputs, n_outputs)
-            sums.hessian[:, -1, :, -1] += np.einsum("i,ikl->kl", weight, curvature)
+            lower = np.zeros((n_outputs, n_outputs))
+            lower[np.tril_indices(n_outputs)] = weight @ curvature.reshape(len(target), -1)
+            sums.hessian[:, -1, :, -1] += lower + np.tril(lower, -1).T
         return replace(sums, loss=sums.loss + float(weight @ value))
 
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:

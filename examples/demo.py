@@ -1,0 +1,171 @@
+"""Fit model trees to data that comes with scikit-learn; print their scores, and the trees in words.
+
+Run it with ``make demo``, or ``python examples/demo.py`` where glassleaf and pandas are installed.
+Every number it prints is measured while it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import Any
+
+import pandas as pd
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_friedman1
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+
+WIDTH = 84
+HALF_BAR = 16
+N_TERMS = 5
+N_FOLDS = 5
+
+
+def main() -> None:
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    breast_cancer()
+    diabetes()
+    friedman()
+
+
+# --- the three datasets --------------------------------------------------------------------------
+
+
+def breast_cancer() -> None:
+    data = load_breast_cancer(as_frame=True)
+    X, y = data.data, data.target_names[data.target]
+    heading(
+        "1  Breast cancer: is the tumor malignant?",
+        f"{X.shape[0]} tumors, {X.shape[1]} measurements. AUC of {N_FOLDS}-fold cross-validation.",
+    )
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    compare(
+        {
+            "logistic regression": make_pipeline(StandardScaler(), LogisticRegression()),
+            "decision tree, depth 2": DecisionTreeClassifier(max_depth=2, random_state=0),
+            "decision tree, full depth": DecisionTreeClassifier(random_state=0),
+            "model tree, depth 1": ModelTreeClassifier(max_depth=1),
+            "model tree, depth 2": ModelTreeClassifier(max_depth=2),
+        },
+        X, y, folds, "roc_auc",
+    )  # fmt: skip
+    fitted = ModelTreeClassifier(max_depth=1).fit(X, y)
+    show_tree(fitted, X, f"the log-odds of {fitted.classes_[1]}")
+
+
+def diabetes() -> None:
+    data = load_diabetes(as_frame=True, scaled=False)
+    X, y = data.data, data.target
+    heading(
+        "2  Diabetes: how far has the disease progressed after a year?",
+        f"{X.shape[0]} patients, {X.shape[1]} measurements. R2 of {N_FOLDS}-fold cross-validation."
+        " Few and noisy rows: see whether a second level of splits pays.",
+    )
+    compare(regressors(), X, y, KFold(N_FOLDS, shuffle=True, random_state=0), "r2")
+    show_tree(ModelTreeRegressor(max_depth=1).fit(X, y), X, "the progression")
+
+
+def friedman() -> None:
+    values, y = make_friedman1(n_samples=1000, noise=1.0, random_state=0)
+    X = pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+    heading(
+        "3  Friedman's function: what a straight line cannot follow",
+        "1000 rows of y = 10 sin(pi x0 x1) + 20 (x2 - 0.5)^2 + 10 x3 + 5 x4 + noise; x5 to x9 mean"
+        f" nothing. R2 of {N_FOLDS}-fold cross-validation.",
+    )
+    compare(regressors(), X, y, KFold(N_FOLDS, shuffle=True, random_state=0), "r2")
+    show_tree(ModelTreeRegressor(max_depth=2).fit(X, y), X, "y")
+
+
+def regressors() -> dict[str, Any]:
+    return {
+        "linear regression": LinearRegression(),
+        "decision tree, depth 2": DecisionTreeRegressor(max_depth=2, random_state=0),
+        "decision tree, full depth": DecisionTreeRegressor(random_state=0),
+        "model tree, depth 1": ModelTreeRegressor(max_depth=1),
+        "model tree, depth 2": ModelTreeRegressor(max_depth=2),
+    }
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+def compare(models: dict[str, Any], X: Any, y: Any, folds: Any, scoring: str) -> None:
+    print(f"  {'':26}   mean    spread over folds    leaves")
+    for name, model in models.items():
+        scores = cross_val_score(model, X, y, cv=folds, scoring=scoring)
+        leaves = count_leaves(model, X, y)
+        print(f"  {name:26} {scores.mean():6.3f}    +- {scores.std():.3f} {leaves:>18}")
+
+
+def count_leaves(model: Any, X: Any, y: Any) -> int:
+    """Leaves of the model on all rows; a linear model is a tree that is all leaf."""
+    fitted = model.fit(X, y)
+    return int(fitted.get_n_leaves()) if hasattr(fitted, "get_n_leaves") else 1
+
+
+# --- the tree in words, from the arrays of ``tree_`` alone ----------------------------------------
+
+
+def show_tree(model: Any, X: pd.DataFrame, what: str) -> None:
+    """Every leaf of a tree on numeric columns: its rule, its rows, its largest influences."""
+    tree = model.tree_
+    names, spread = list(X.columns), X.std(ddof=0).to_numpy()
+    leaves = [node for node in range(tree.node_count) if tree.left[node] < 0]
+    influence = {leaf: tree.coef[leaf] * spread for leaf in leaves}
+    longest = max(abs(influence[leaf]).max() for leaf in leaves)
+    print()
+    note = (
+        f"The tree of depth {model.get_depth()}, fitted to all rows. Bars: change of {what}"
+        " when the column grows by one standard deviation, all others unchanged."
+    )
+    print(textwrap.fill(note, WIDTH))
+    for number, leaf in enumerate(leaves, 1):
+        share = tree.n_samples[leaf] / tree.n_samples[0]
+        print(f"\n  Leaf {number}   {tree.n_samples[leaf]} rows ({share:.0%})")
+        print(textwrap.fill(rule(tree, names, leaf), WIDTH, initial_indent="    ") + "\n")
+        order = sorted(range(len(names)), key=lambda j: -abs(influence[leaf][j]))
+        for j in order[:N_TERMS]:
+            value = influence[leaf][j]
+            print(f"    {names[j]:26}{value:+9.3f}  {bar(value, longest)}")
+        if len(order) > N_TERMS:
+            largest = abs(influence[leaf][order[N_TERMS]])
+            print(f"    {len(order) - N_TERMS} more columns, each at most {largest:.3f}")
+
+
+def rule(tree: Any, names: list[str], leaf: int) -> str:
+    """The conditions on the way from the root to a leaf, as a sentence."""
+    conditions: list[str] = []
+    node = leaf
+    while tree.parent[node] >= 0:
+        above = tree.parent[node]
+        sign = "<=" if tree.left[above] == node else ">"
+        conditions.append(f"{names[tree.feature[above]]} {sign} {tree.threshold[above]:.4g}")
+        node = above
+    return "if " + " and ".join(conditions[::-1]) if conditions else "all rows"
+
+
+def bar(value: float, longest: float) -> str:
+    """A bar to the left or right of an axis."""
+    length = round(HALF_BAR * abs(value) / longest) if longest > 0 else 0
+    blocks = "█" * length
+    return f"{blocks:>{HALF_BAR}}│" if value < 0 else f"{'':{HALF_BAR}}│{blocks}"
+
+
+def heading(title: str, text: str) -> None:
+    print()
+    print("─" * WIDTH)
+    print(title)
+    print("─" * WIDTH)
+    print(textwrap.fill(text, WIDTH))
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""What the parameters of the estimators do."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
+from sklearn.preprocessing import StandardScaler
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, criteria, losses, paper_settings
+
+
+@pytest.fixture
+def crossing(rng):
+    """y = sign(x0) * x1: no column has an effect of its own."""
+    X = rng.normal(size=(2000, 3))
+    return X, np.sign(X[:, 0]) * X[:, 1]
+
+
+# --- what a stump can do -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, paper_settings("MT-GR"), {"renormalize": "minmax"}])
+def test_a_stump_solves_an_interaction_without_a_marginal_effect(crossing, settings):
+    X, y = crossing
+    model = ModelTreeRegressor(**settings | {"max_depth": 1}).fit(X, y)
+    assert model.tree_.feature[0] == 0
+    assert abs(model.tree_.threshold[0]) < 0.05
+    assert model.score(X, y) > 0.99
+
+
+def test_a_stump_solves_the_interaction_for_classes(crossing):
+    X, y = crossing
+    model = ModelTreeClassifier(max_depth=1).fit(X, y > 0)
+    assert model.score(X, y > 0) > 0.97
+
+
+# --- depth 0 is the linear model -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 30.0])
+def test_depth_zero_is_ridge(regression, alpha):
+    X, y = regression
+    model = ModelTreeRegressor(max_depth=0, alpha=alpha).fit(X, y)
+    scaled = StandardScaler().fit_transform(X)
+    assert model.get_n_leaves() == 1 and model.get_depth() == 0
+    ridge = Ridge(alpha=alpha).fit(scaled, y)
+    np.testing.assert_allclose(model.predict(X), ridge.predict(scaled), rtol=1e-9)
+
+
+@pytest.mark.parametrize("data", ["binary", "multiclass"])
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 30.0])
+def test_depth_zero_is_logistic_regression(request, data, alpha):
+    X, y = request.getfixturevalue(data)
+    scaled = StandardScaler().fit_transform(X)
+    model = ModelTreeClassifier(max_depth=0, alpha=alpha).fit(X, y)
+    reference = LogisticRegression(C=1 / alpha, tol=1e-10, max_iter=1000).fit(scaled, y)
+    np.testing.assert_allclose(
+        model.predict_proba(X), reference.predict_proba(scaled), rtol=1e-5, atol=1e-7
+    )
+
+
+def test_depth_zero_is_poisson_regression(numbers, rng):
+    y = rng.poisson(np.exp(0.5 * numbers[:, 0]))
+    scaled = StandardScaler().fit_transform(numbers)
+    model = ModelTreeRegressor(max_depth=0, loss="poisson", alpha=3.0).fit(numbers, y)
+    reference = PoissonRegressor(alpha=3.0 / len(y), tol=1e-10).fit(scaled, y)
+    np.testing.assert_allclose(model.predict(numbers), reference.predict(scaled), rtol=1e-5)
+
+
+# --- size of the tree ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_depth", [0, 1, 2, 4])
+def test_max_depth_is_respected(regression, max_depth):
+    model = ModelTreeRegressor(max_depth=max_depth).fit(*regression)
+    assert model.get_depth() <= max_depth
+    assert model.get_depth() >= min(max_depth, 2)
+
+
+def test_without_max_depth_leaves_are_split_as_long_as_they_can_be(regression):
+    model = ModelTreeRegressor(max_depth=None, min_samples_leaf=20).fit(*regression)
+    tree = model.tree_
+    assert model.get_depth() > 3
+    assert (tree.n_samples[tree.left == -1] >= 20).all()
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3, 5, 8])
+def test_max_leaf_nodes_is_respected(regression, budget):
+    model = ModelTreeRegressor(max_leaf_nodes=budget, max_depth=None).fit(*regression)
+    assert model.get_n_leaves() == budget
+
+
+def test_with_max_leaf_nodes_the_best_node_is_split_first(regression):
+    X, y = regression
+    whole = ModelTreeRegressor(max_leaf_nodes=12, max_depth=None, min_samples_leaf=12).fit(X, y)
+    tree = whole.tree_
+    inner = np.flatnonzero(tree.left != -1)
+    by_birth = sorted(inner, key=lambda node: tree.left[node])
+    open_nodes = {0}
+    for node in by_birth:
+        assert tree.gain[node] == max(tree.gain[other] for other in open_nodes)
+        open_nodes.remove(node)
+        open_nodes |= {int(child) for child in (tree.left[node], tree.right[node])}
+
+
+def test_a_smaller_leaf_budget_gives_the_beginning_of_a_larger_tree(regression):
+    X, y = regression
+    large, small = (
+        ModelTreeRegressor(max_leaf_nodes=budget, max_depth=None, min_samples_leaf=12).fit(X, y)
+        for budget in (8, 4)
+    )
+    np.testing.assert_array_equal(large.tree_.coef[:7], small.tree_.coef)
+    split = small.tree_.left != -1
+    np.testing.assert_array_equal(large.tree_.threshold[:7][split], small.tree_.threshold[split])
+
+
+def test_max_depth_holds_under_a_leaf_budget(regression):
+    model = ModelTreeRegressor(max_leaf_nodes=100, max_depth=2).fit(*regression)
+    assert model.get_depth() == 2 and model.get_n_leaves() == 4
+
+
+@pytest.mark.parametrize(("given", "rows"), [(40, 40), (0.25, 75), (0.1, 30), (None, 10), (1, 1)])
+@pytest.mark.parametrize("budget", [None, 6])
+def test_min_samples_leaf_is_respected(regression, given, rows, budget):
+    X, y = regression
+    model = ModelTreeRegressor(min_samples_leaf=given, max_depth=4, max_leaf_nodes=budget)
+    tree = model.fit(X, y).tree_
+    assert tree.node_count > 1
+    assert tree.n_samples.min() >= rows
+
+
+def test_the_default_leaf_size_has_more_rows_than_terms(rng):
+    X = rng.normal(size=(200, 30))
+    tree = ModelTreeRegressor(max_depth=None).fit(X, rng.normal(size=200)).tree_
+    assert tree.node_count > 1 and tree.n_samples.min() >= 31
+
+
+def test_too_few_rows_to_split_give_one_model(rng):
+    X = rng.normal(size=(15, 2))
+    assert ModelTreeRegressor().fit(X, X[:, 0]).get_n_leaves() == 1
+    assert ModelTreeClassifier().fit(X, X[:, 0] > 0).get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("kind", ["regression", "binary"])
+def test_min_gain_stops(request, kind):
+    X, y = request.getfixturevalue(kind)
+    make = ModelTreeRegressor if kind == "regression" else ModelTreeClassifier
+    free = make(max_depth=4).fit(X, y).tree_
+    shares = free.gain / free.loss[0]
+    some = float(np.median(shares[free.left != -1]))
+    stopped = make(max_depth=4, min_gain=some).fit(X, y).tree_
+    assert 1 < stopped.n_leaves < free.n_leaves
+    assert (stopped.gain[stopped.left != -1] > some * stopped.loss[0]).all()
+    assert make(min_gain=float(shares.max() * 1.01)).fit(X, y).get_n_leaves() == 1
+
+
+def test_min_gain_does_not_depend_on_the_unit_of_the_target(regression):
+    X, y = regression
+    sizes = {ModelTreeRegressor(min_gain=0.01).fit(X, y * s).get_n_leaves() for s in (1e-6, 1, 1e6)}
+    assert len(sizes) == 1
+
+
+def test_a_linear_target_is_not_split_further_than_noise(rng):
+    X = rng.normal(size=(500, 3))
+    y = X @ [1.0, -2.0, 0.5] + 4.0
+    assert ModelTreeRegressor(min_gain=0.01, alpha=1e-6).fit(X, y).score(X, y) > 1 - 1e-9
+
+
+def test_a_constant_target_is_predicted(numbers):
+    model = ModelTreeRegressor().fit(numbers, np.full(300, 3.5))
+    np.testing.assert_allclose(model.predict(numbers), 3.5, rtol=1e-12)
+    assert model.get_n_leaves() == 1
+
+
+# --- settings and objects ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["MT-G", "MT-GR", "MT-DT"])
+def test_paper_settings_are_keyword_arguments(regression, method):
+    model = ModelTreeRegressor(**paper_settings(method), max_depth=2).fit(*regression)
+    assert model.get_depth() == 2
+
+
+def test_paper_settings_are_a_fresh_dict():
+    paper_settings("MT-G")["criterion"] = "changed"
+    assert paper_settings("MT-G")["criterion"] == "gradient"
+
+
+def test_losses_and_criteria_may_be_objects(regression):
+    X, y = regression
+    named = ModelTreeRegressor(loss="huber", criterion="gradient").fit(X, y)
+    given = ModelTreeRegressor(loss=losses.Huber(), criterion=criteria.GradientGain()).fit(X, y)
+    assert given.tree_ == named.tree_
+    other = ModelTreeRegressor(loss=losses.Huber(delta=0.1)).fit(X, y)
+    assert other.tree_ != named.tree_
+
+
+def test_a_large_penalty_leaves_the_mean(regression):
+    X, y = regression
+    model = ModelTreeRegressor(max_depth=0, alpha=1e12).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y.mean(), rtol=1e-6)
+
+
+def test_the_lasso_sets_coefficients_to_zero(regression):
+    X, y = regression
+    model = ModelTreeRegressor(max_depth=0, alpha=40.0, l1_ratio=1.0).fit(X, y)
+    assert 0 < (model.tree_.coef == 0).sum() < 4
+
+
+def test_verbose_reports_on_standard_error(regression, capsys):
+    ModelTreeRegressor(verbose=1).fit(*regression)
+    shown = capsys.readouterr()
+    assert "glassleaf: depth 0" in shown.err and not shown.out
+    ModelTreeRegressor().fit(*regression)
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", [None, 0, np.random.RandomState(1)])
+def test_random_state_changes_nothing(regression, seed):
+    X, y = regression
+    assert ModelTreeRegressor(random_state=seed).fit(X, y).tree_ == ModelTreeRegressor().fit(X, y).tree_
+
+
+def test_many_rows_are_predicted_as_few_are(regression):
+    X, y = regression
+    model = ModelTreeRegressor().fit(X, y)
+    many = np.tile(X, (300, 1))  # more than one piece of prediction
+    np.testing.assert_array_equal(model.predict(many), np.tile(model.predict(X), 300))
+    np.testing.assert_array_equal(model.apply(many), np.tile(model.apply(X), 300))

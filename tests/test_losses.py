@@ -1,0 +1,267 @@
+"""What every loss must satisfy: its derivatives, its zero, its conventions."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance
+
+from glassleaf.losses import (
+    REGRESSION_LOSSES,
+    BinaryLogLoss,
+    Gamma,
+    Huber,
+    MulticlassLogLoss,
+    Poisson,
+    SquaredError,
+    weighted_quantile,
+)
+
+LOSSES = {
+    "squared_error": SquaredError(),
+    "huber": Huber(),
+    "huber(0.5)": Huber(delta=0.5),
+    "poisson": Poisson(),
+    "gamma": Gamma(),
+    "binary": BinaryLogLoss(),
+    "multiclass": MulticlassLogLoss(4),
+}
+every_loss = pytest.mark.parametrize("name", LOSSES)
+
+
+def make_rows(name, n=200, spread=2.0):
+    """Targets in the loss's range, and raw predictions."""
+    rng = np.random.default_rng(0)
+    loss = LOSSES[name]
+    raw = spread * rng.normal(size=n if loss.n_outputs == 1 else (n, loss.n_outputs))
+    if name == "poisson":
+        y = rng.poisson(1.5, n).astype(float)
+    elif name == "gamma":
+        y = rng.gamma(2.0, 1.0, n)
+    elif name == "binary":
+        y = rng.integers(0, 2, n).astype(float)
+    elif name == "multiclass":
+        y = rng.integers(0, 4, n).astype(float)
+    else:
+        y = rng.normal(size=n)
+    return loss, y, raw
+
+
+def directions(loss, raw):
+    """One unit step per output, shaped like raw."""
+    for k in range(loss.n_outputs):
+        step = np.zeros_like(raw)
+        step.reshape(len(raw), -1)[:, k] = 1.0
+        yield k, step
+
+
+# --- known answers -------------------------------------------------------------------------------
+
+
+def known(loss, y, raw):
+    return tuple(np.round(part, 12).tolist() for part in loss.derivatives(np.array(y), np.array(raw)))
+
+
+def test_squared_error_of_two_rows():
+    assert known(SquaredError(), [1.0, 2.0], [4.0, 2.0]) == ([4.5, 0.0], [3.0, 0.0], [1.0, 1.0])
+
+
+def test_huber_is_quadratic_near_and_linear_far():
+    value, slope, _ = known(Huber(delta=1.0), [0.0, 0.0, 0.0], [0.5, 3.0, -3.0])
+    assert value == [0.125, 2.5, 2.5] and slope == [0.5, 1.0, -1.0]
+
+
+def test_poisson_at_its_mean_is_zero():
+    value, slope, curvature = known(Poisson(), [3.0, 0.0], [np.log(3.0), 0.0])
+    assert value == [0.0, 1.0] and slope == [0.0, 1.0] and curvature == [3.0, 1.0]
+
+
+def test_gamma_at_its_mean_is_zero():
+    assert known(Gamma(), [3.0], [np.log(3.0)]) == ([0.0], [0.0], [1.0])
+
+
+def test_even_odds_cost_log_two():
+    value, slope, curvature = known(BinaryLogLoss(), [0.0, 1.0], [0.0, 0.0])
+    assert value == np.round([np.log(2)] * 2, 12).tolist()
+    assert slope == [0.5, -0.5] and curvature == [0.25, 0.25]
+
+
+def test_equal_scores_of_k_classes_cost_log_k():
+    value, slope, curvature = MulticlassLogLoss(4).derivatives(np.array([2.0]), np.zeros((1, 4)))
+    np.testing.assert_allclose(value, np.log(4))
+    np.testing.assert_allclose(slope, [[0.25, 0.25, -0.75, 0.25]])
+    np.testing.assert_allclose(curvature[0], np.eye(4) / 4 - 1 / 16)
+
+
+# --- derivatives ---------------------------------------------------------------------------------
+
+
+@every_loss
+def test_gradient_is_the_slope_of_the_value(name):
+    loss, y, raw = make_rows(name)
+    _, slope, _ = loss.derivatives(y, raw)
+    h = 1e-5
+    for k, step in directions(loss, raw):
+        up, down = (loss.derivatives(y, raw + sign * h * step)[0] for sign in (1, -1))
+        own = slope.reshape(len(y), -1)[:, k]
+        np.testing.assert_allclose((up - down) / (2 * h), own, rtol=1e-6, atol=1e-6)
+
+
+@every_loss
+def test_hessian_is_the_slope_of_the_gradient(name):
+    loss, y, raw = make_rows(name)
+    if name.startswith("huber"):  # beyond delta a little curvature is documented
+        raw = y + np.clip(raw, -1, 1) * 0.9 * loss.delta
+    if name == "binary":  # beyond 6 on the wrong side it is an upper bound
+        assert (np.where(y == 1, -raw, raw) < 6).all()
+    _, _, curvature = loss.derivatives(y, raw)
+    curvature = curvature.reshape(len(y), loss.n_outputs, loss.n_outputs)
+    h = 1e-5
+    for k, step in directions(loss, raw):
+        up, down = (loss.derivatives(y, raw + sign * h * step)[1] for sign in (1, -1))
+        numeric = ((up - down) / (2 * h)).reshape(len(y), -1)
+        np.testing.assert_allclose(numeric, curvature[:, :, k], rtol=1e-6, atol=1e-6)
+
+
+@every_loss
+def test_hessian_is_never_negative(name):
+    loss, y, raw = make_rows(name, spread=20.0)
+    _, _, curvature = loss.derivatives(y, raw)
+    eigenvalues = np.linalg.eigvalsh(curvature.reshape(len(y), loss.n_outputs, loss.n_outputs))
+    assert eigenvalues.min() >= -1e-12
+
+
+@pytest.mark.parametrize("wrong", [6.5, 10.0, 100.0])
+@pytest.mark.parametrize("y", [0.0, 1.0])
+def test_binary_curvature_far_on_the_wrong_side_bounds_the_loss(wrong, y):
+    """Back to even odds, the quadratic model lies nowhere below the loss."""
+    loss, target = BinaryLogLoss(), np.array([y])
+    raw = wrong if y == 0 else -wrong
+    value, slope, curvature = (part[0] for part in loss.derivatives(target, np.array([raw])))
+    for share in np.linspace(0, 1, 11):
+        step = -share * raw
+        model = value + slope * step + 0.5 * curvature * step**2
+        assert model >= loss.derivatives(target, np.array([raw + step]))[0][0] - 1e-9
+    exact = 1 / (2 + 2 * np.cosh(wrong))
+    assert curvature > exact
+
+
+@every_loss
+def test_extreme_predictions_have_finite_derivatives(name):
+    loss, y, raw = make_rows(name)
+    raw = np.where(raw > 0, 400.0, -400.0)
+    with np.errstate(all="raise", under="ignore"):
+        for part in loss.derivatives(y, raw):
+            assert np.isfinite(part).all()
+
+
+@every_loss
+def test_value_is_zero_for_the_right_answer_and_never_negative(name):
+    loss, y, raw = make_rows(name)
+    assert loss.derivatives(y, raw)[0].min() >= 0
+    if name == "multiclass":
+        best = 100.0 * np.eye(4)[y.astype(int)]
+    elif name == "binary":
+        best = np.where(y == 1, 100.0, -100.0)
+    elif name in ("poisson", "gamma"):
+        best = np.log(np.maximum(y, 1e-300))
+    else:
+        best = y
+    np.testing.assert_allclose(loss.derivatives(y, best)[0], 0.0, atol=1e-12)
+
+
+# --- scikit-learn --------------------------------------------------------------------------------
+
+
+def test_binary_log_loss_is_that_of_scikit_learn():
+    loss, y, raw = make_rows("binary")
+    probability = loss.inverse_link(raw)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    np.testing.assert_allclose(loss.derivatives(y, raw)[0].mean(), log_loss(y, probability))
+
+
+def test_multiclass_log_loss_is_that_of_scikit_learn():
+    loss, y, raw = make_rows("multiclass")
+    np.testing.assert_allclose(loss.inverse_link(raw), softmax(raw, axis=1))
+    expected = log_loss(y, softmax(raw, axis=1))
+    np.testing.assert_allclose(loss.derivatives(y, raw)[0].mean(), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "deviance"), [("poisson", mean_poisson_deviance), ("gamma", mean_gamma_deviance)]
+)
+def test_log_link_losses_are_half_the_deviance(name, deviance):
+    loss, y, raw = make_rows(name)
+    expected = deviance(y, loss.inverse_link(raw)) / 2
+    np.testing.assert_allclose(loss.derivatives(y, raw)[0].mean(), expected)
+
+
+def test_binary_is_the_difference_of_two_softmax_scores():
+    _, y, raw = make_rows("binary")
+    scores = np.column_stack([np.zeros_like(raw), raw])
+    value, slope, curvature = MulticlassLogLoss(2).derivatives(y, scores)
+    one = BinaryLogLoss().derivatives(y, raw)
+    np.testing.assert_allclose(value, one[0])
+    np.testing.assert_allclose(slope[:, 1], one[1], atol=1e-15)
+    near = np.where(y == 1, -raw, raw) < 6
+    np.testing.assert_allclose(curvature[near, 1, 1], one[2][near], rtol=1e-9)
+
+
+# --- start, units, support -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["poisson", "gamma", "binary", "multiclass"])
+def test_start_is_the_best_constant(name):
+    loss, y, _ = make_rows(name)
+    weight = np.random.default_rng(1).random(len(y)) + 0.5
+    start = loss.start(y, weight)
+    raw = np.tile(start, (len(y), 1))
+    _, slope, _ = loss.derivatives(y, raw[:, 0] if loss.n_outputs == 1 else raw)
+    np.testing.assert_allclose(weight @ slope.reshape(len(y), -1), 0.0, atol=1e-9)
+
+
+def test_units_of_huber_are_the_normal_spread():
+    y = np.random.default_rng(0).normal(5.0, 3.0, 100_000)
+    center, scale = Huber().target_units(y, np.ones(len(y)))
+    np.testing.assert_allclose([center, scale], [5.0, 3.0], rtol=0.02)
+
+
+def test_units_of_a_target_that_is_mostly_one_value_are_positive():
+    y = np.r_[np.zeros(99), 1.0]
+    for loss in (SquaredError(), Huber()):
+        assert loss.target_units(y, np.ones(100))[1] > 0
+        assert loss.target_units(np.full(100, 7.0), np.ones(100)) == (7.0, 1.0)
+
+
+def test_weighted_quantile_of_copies_is_that_of_weights():
+    rng = np.random.default_rng(0)
+    y, weight = rng.normal(size=30), rng.integers(1, 5, 30)
+    for share in np.linspace(0.05, 1, 20):
+        copies = np.repeat(y, weight)
+        expected = weighted_quantile(copies, np.ones(len(copies)), share)
+        assert weighted_quantile(y, weight.astype(float), share) == expected
+
+
+@pytest.mark.parametrize("loss", [BinaryLogLoss(), MulticlassLogLoss(3)])
+def test_absent_classes_get_half_a_row(loss):
+    n_classes = max(2, loss.n_outputs)
+    y = np.zeros(4)
+    target, weight = loss.pseudo_rows(loss.support(y, np.ones(4)))
+    assert target.tolist() == list(range(1, n_classes)) and set(weight) == {0.5}
+    target, _ = loss.pseudo_rows(loss.support(np.arange(float(n_classes)), np.ones(n_classes)))
+    assert len(target) == 0
+
+
+def test_a_node_without_events_gets_half_an_event():
+    loss = Poisson()
+    target, weight = loss.pseudo_rows(loss.support(np.zeros(5), np.ones(5)))
+    assert (target.tolist(), weight.tolist()) == ([0.5], [1.0])
+    target, _ = loss.pseudo_rows(loss.support(np.array([0.0, 1.0]), np.ones(2)))
+    assert len(target) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "y"), [("poisson", [1.0, -1.0]), ("poisson", [0.0, 0.0]), ("gamma", [1.0, 0.0])]
+)
+def test_targets_out_of_range_are_refused(name, y):
+    with pytest.raises(ValueError, match=name):
+        REGRESSION_LOSSES[name]().check_target(np.array(y))
