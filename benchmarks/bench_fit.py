@@ -51,7 +51,10 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     given = parser.parse_args()
     chosen = {name.strip().lower() for name in given.datasets.split(",") if name.strip()}
-    print(f"{'dataset':<14}{'rows':>8}{'columns':>9}{'glassleaf':>11}{'XGBoost':>9}{'one-hot':>9}  ratio")
+    print(
+        f"{'dataset':<14}{'rows':>8}{'columns':>9}{'glassleaf':>11}"
+        f"{'XGBoost':>9}{'one-hot':>9}  ratio"
+    )
     for load in datasets.ALL:
         data = load()
         if chosen and data.name.lower() not in chosen:

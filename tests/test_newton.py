@@ -138,6 +138,27 @@ def test_l1_leaves_out_useless_columns_of_classifiers(n_classes):
     assert (coef == 0).any()
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+def test_classifiers_meet_the_optimality_conditions(n_classes, l1_ratio):
+    """The gradient of the loss balances the penalty: exactly l1 where a weight is not 0."""
+    worst = 0.0
+    for seed in range(3):
+        X, weight, rng = make_features(300, 5, weighted=True, seed=seed)
+        scores = 3 * X @ rng.normal(size=(5, n_classes)) + rng.gumbel(size=(300, n_classes))
+        y = np.argmax(scores, axis=1)
+        coef, intercept = leaf(X, y, weight, ModelTreeClassifier, alpha=1.0, l1_ratio=l1_ratio)
+        coef = np.atleast_2d(coef)
+        slope = oracles.slopes("log_loss", y.astype(float), X @ coef.T + intercept, None)
+        slope *= weight[:, None]
+        gradient = slope.T @ X + (1 - l1_ratio) * coef
+        inside = np.maximum(np.abs(gradient) - l1_ratio, 0)
+        excess = np.where(coef != 0, np.abs(gradient + l1_ratio * np.sign(coef)), inside)
+        worst = max(worst, np.abs(slope.sum(axis=0)).max() / np.abs(slope).sum())
+        worst = max(worst, excess.max() / np.abs(slope).sum())
+    assert worst < 1e-5
+
+
 @weighted
 @alphas
 def test_huber_minimizes_its_objective(alpha, weighted):
@@ -225,6 +246,7 @@ def test_models_stay_optimal_where_the_commonest_category_is_absent(n_classes, s
         given = {"alpha": 0.5, "min_samples_leaf": 5, "split_features": ["group"]}
         tree = kind(max_depth=1, **given).fit(table, y).tree_
     assert tree.left_categories(0).tolist() == [False, True, False, False, False, False]
+    assert (tree.coef[2].reshape(-1, 7)[:, 1] == 0).all()  # no row there has the category
     design = oracles.design_matrix(X, np.ones(n), categorical=(0,))
     loss = "log_loss" if n_classes else "squared_error"
     check_optimal(tree, X, design, y.astype(float), np.ones(n), loss, 0.5)
@@ -306,7 +328,9 @@ def test_the_solution_does_not_depend_on_how_often_the_hessian_is_renewed(use):
     def sums(theta, with_hessian):
         z = A @ theta[0]
         hessian = (A.T * np.exp(z)) @ A if with_hessian else None
-        value = float((np.exp(z) - y * z + np.where(y > 0, y * np.log(np.maximum(y, 1)) - y, 0)).sum())
+        value = float(
+            (np.exp(z) - y * z + np.where(y > 0, y * np.log(np.maximum(y, 1)) - y, 0)).sum()
+        )
         shaped = None if hessian is None else hessian[None, :, None, :]
         return Sums(value, (A.T @ (np.exp(z) - y))[None], shaped)
 

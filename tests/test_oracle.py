@@ -43,6 +43,10 @@ def make_column(rng, kind, n):
         x = np.zeros(n)
         x[rng.choice(n, n // 12, replace=False)] = 1.0
         return x
+    if kind == "spike":  # stored by its few other entries, with their values
+        x = np.zeros(n)
+        x[rng.choice(n, max(1, n // 100), replace=False)] = rng.normal(5, 2, max(1, n // 100))
+        return x
     if kind == "constant":
         return np.full(n, 3.7)
     if kind == "offset":
@@ -216,6 +220,15 @@ def test_ties_go_to_the_lowest_column_and_threshold(method, loss, seed):
 def test_constant_and_rare_columns(method, loss, seed):
     problem = Problem(30 + seed, ["integer", "constant", "rare", "normal"], loss)
     assert check_tree(problem, problem.fit(method), method) > 1
+
+
+@every_method
+@two_losses
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_stored_by_their_values(method, loss, weighted):
+    kinds = ["integer", "spike", "spike", "rare"]
+    problem = Problem(35, kinds, loss, missing=[0], weighted=weighted, n=210)
+    assert check_tree(problem, problem.fit(method, min_samples_leaf=1), method, 1) > 1
 
 
 @every_method

@@ -139,7 +139,9 @@ def test_mostly_zero_columns_in_a_sparse_matrix(rng):
     assert_same(fit(table, y), fit(X, y), table, X)
 
 
-@pytest.mark.parametrize("container", [pd.Series, pl.Series, list, lambda y: pd.Series(y, dtype="Float64")])
+@pytest.mark.parametrize(
+    "container", [pd.Series, pl.Series, list, lambda y: pd.Series(y, dtype="Float64")]
+)
 def test_the_container_of_the_target_does_not_matter(regression, container):
     X, y = regression
     assert fit(X, container(y)).tree_ == fit(X, y).tree_
@@ -298,7 +300,9 @@ def test_a_missing_value_in_a_column_that_takes_no_part_changes_nothing(regressi
     np.testing.assert_array_equal(model.predict(gaps), model.predict(X))
 
 
-@pytest.mark.parametrize("make", [np.asarray, frame, lambda X: pl.DataFrame(frame(X), nan_to_null=True)])
+@pytest.mark.parametrize(
+    "make", [np.asarray, frame, lambda X: pl.DataFrame(frame(X), nan_to_null=True)]
+)
 def test_a_column_of_nothing_but_missing_values_changes_nothing(regression, make):
     X, y = regression
     empty = X.copy()

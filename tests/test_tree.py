@@ -167,9 +167,7 @@ def test_a_split_on_a_category_by_hand(rng, mixed, kind):
         [None if pd.isna(value) else value for value in row]
         for row in later.itertuples(index=False)
     ]
-    np.testing.assert_allclose(
-        raw_of(model, later), by_hand(tree, rows), rtol=1e-9, atol=1e-9
-    )
+    np.testing.assert_allclose(raw_of(model, later), by_hand(tree, rows), rtol=1e-9, atol=1e-9)
 
 
 # --- the arrays ----------------------------------------------------------------------------------

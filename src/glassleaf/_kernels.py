@@ -332,7 +332,7 @@ def binary_log_loss(y, raw, far_wrong, value, slope, curvature):
 
 @_kernel
 def multiclass_log_loss(y, raw, far_wrong, value, slope, curvature):
-    """Softmax of every row; ``curvature`` (may be empty) is packed: (0,0), (1,0), (1,1), (2,0), ..."""
+    """Softmax of every row; ``curvature`` (may be empty) is packed: (0, 0), (1, 0), (1, 1) ..."""
     n_classes = raw.shape[1]
     with_curvature = curvature.shape[0] > 0
     share = np.empty(n_classes)

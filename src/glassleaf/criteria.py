@@ -8,7 +8,7 @@ a class like those below and pass an instance as ``criterion=``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,8 @@ class Side:
 class Criterion(Protocol):
     """Gain of all candidates at once; larger is better."""
 
-    uses: Literal["gradient", "target"]
+    @property
+    def uses(self) -> Literal["gradient", "target"]: ...
 
     def gain(self, left: Side, right: Side) -> Floats: ...
 
@@ -43,7 +44,7 @@ class Criterion(Protocol):
 class GradientGain:
     """The paper's criterion (equation 6)."""
 
-    uses: Literal["gradient", "target"] = "gradient"
+    uses: ClassVar[Literal["gradient"]] = "gradient"
 
     def gain(self, left: Side, right: Side) -> Floats:
         return gradient_gain(left) + gradient_gain(right)
@@ -55,14 +56,14 @@ def gradient_gain(side: Side) -> Floats:
     >>> gradient_gain(Side(np.array([2.0]), np.array([2.0]), np.array([[3.0, 1.0]])))
     array([5.])
     """
-    return np.einsum("cp,cp->c", side.sums, side.sums) / side.weight
+    return np.asarray(np.einsum("cp,cp->c", side.sums, side.sums) / side.weight)
 
 
 @dataclass(frozen=True)
 class VarianceReduction:
     """The regression tree's criterion: how much the squared error of the mean falls."""
 
-    uses: Literal["gradient", "target"] = "target"
+    uses: ClassVar[Literal["target"]] = "target"
 
     def gain(self, left: Side, right: Side) -> Floats:
         difference = left.sums[:, 0] / left.weight - right.sums[:, 0] / right.weight
@@ -73,7 +74,7 @@ class VarianceReduction:
 class InformationGain:
     """The classification tree's criterion: how much the entropy falls, times the weight."""
 
-    uses: Literal["gradient", "target"] = "target"
+    uses: ClassVar[Literal["target"]] = "target"
 
     def gain(self, left: Side, right: Side) -> Floats:
         whole = Side(left.count + right.count, left.weight + right.weight, left.sums + right.sums)

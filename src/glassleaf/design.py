@@ -86,9 +86,7 @@ class Layout:
         has_others = self.first[1:] > self.first[:-1]
         if has_others.any():
             members = columns[..., self.n_dense + self.members]
-            others[..., has_others] = np.add.reduceat(
-                members, self.first[:-1][has_others], axis=-1
-            )
+            others[..., has_others] = np.add.reduceat(members, self.first[:-1][has_others], axis=-1)
         return np.asarray(total[..., None] - others)
 
     def expand_gram(self, gram: Floats) -> Floats:
@@ -216,9 +214,7 @@ class DesignBuilder:
                 indicator = is_missing.astype(np.float64)
                 self._store(term, indicator, *weighted_moments(indicator, self._weight))
             missing_term[column] = term
-        terms = Terms(
-            self._first_term, missing_term, self._is_category, self._fill, self._n_terms
-        )
+        terms = Terms(self._first_term, missing_term, self._is_category, self._fill, self._n_terms)
         dense = np.empty((self._n_rows, len(self._dense)))
         for j, (_, values, _, _) in enumerate(self._dense):
             dense[:, j] = values

@@ -17,7 +17,6 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    check_random_state,
     column_or_1d,
     validate_data,
 )
@@ -44,7 +43,7 @@ Floats = NDArray[np.float64]
 
 
 class _ModelTree(BaseEstimator):
-    """What regressor and classifier share."""
+    """What regressor and classifier share; the constructor is the regressor's."""
 
     tree_: Tree
     n_features_in_: int
@@ -53,7 +52,7 @@ class _ModelTree(BaseEstimator):
     def __init__(
         self,
         *,
-        loss: str | Loss,
+        loss: str | Loss = "squared_error",
         criterion: str | Criterion = "gradient",
         renormalize: str | None = "zscore",
         scale: str | None = "standard",
@@ -105,7 +104,7 @@ class _ModelTree(BaseEstimator):
         return self
 
     def _settings(self, n_classes: int) -> Settings:
-        check_random_state(self.random_state)
+        parameters.check_random_state(self.random_state)
         weak_model = self.weak_model
         if weak_model is not None and not isinstance(weak_model, WeakModel):
             raise TypeError(
@@ -143,13 +142,14 @@ class _ModelTree(BaseEstimator):
         return getattr(self.criterion, "uses", self.criterion) == "gradient"
 
     def _criterion(self, n_classes: int) -> Criterion:
+        gradient: Criterion = criteria.GradientGain()
         impurity: Criterion = (
             criteria.InformationGain() if n_classes else criteria.VarianceReduction()
         )
         return parameters.named_or_object(
             "criterion",
             self.criterion,
-            {"gradient": criteria.GradientGain(), "impurity": impurity},
+            {"gradient": gradient, "impurity": impurity},
             Criterion,
             "an object with `uses` and `gain` (see glassleaf.criteria)",
         )
@@ -163,7 +163,9 @@ class _ModelTree(BaseEstimator):
     def _roles(self, table: Table) -> Roles:
         everything = np.ones(table.n_columns, dtype=np.bool_)
         if isinstance(self.categorical_features, str) and self.categorical_features == "from_dtype":
-            categorical = np.array([table.holds_text(j) for j in range(table.n_columns)], dtype=bool)
+            categorical = np.array(
+                [table.holds_text(j) for j in range(table.n_columns)], dtype=bool
+            )
         elif self.categorical_features is None:
             categorical = ~everything
         else:
@@ -180,8 +182,8 @@ class _ModelTree(BaseEstimator):
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Any table in; names and number of columns are checked against those of ``fit``."""
         if is_frame(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
             table = frame_table(X)
+            self._check_names(X, table, reset)
             if table.n_columns == 0 or (table.n_rows == 0 and reset):
                 raise ValueError(
                     f"X has {table.n_rows} row(s) and {table.n_columns} column(s);"
@@ -198,6 +200,20 @@ class _ModelTree(BaseEstimator):
             ensure_all_finite=not text and "allow-nan",
         )
         return array_table(checked)
+
+    def _check_names(self, X: Any, table: Table, reset: bool) -> None:
+        """scikit-learn's check of the columns; its error for another order names no column."""
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            known = list(getattr(self, "feature_names_in_", []))
+            if reset or table.names is None or sorted(table.names) != sorted(known):
+                raise
+            pairs = zip(table.names, known, strict=True)
+            place, (now, then) = next(
+                (k, pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]
+            )
+            raise ValueError(f"{error}Column {place} is {now!r} and was {then!r} in fit.") from None
 
     # --- the fitted tree -------------------------------------------------------------------------
 
@@ -328,51 +344,8 @@ default="from_dtype"
     >>> y = np.where(X[:, 0] > 0, X[:, 1], -X[:, 1])
     >>> stump = ModelTreeRegressor(max_depth=1).fit(X, y)
     >>> round(stump.score(X, y), 3)
-    0.999
+    1.0
     """
-
-    def __init__(
-        self,
-        *,
-        loss: str | Loss = "squared_error",
-        criterion: str | Criterion = "gradient",
-        renormalize: str | None = "zscore",
-        scale: str | None = "standard",
-        alpha: float = 1.0,
-        l1_ratio: float = 0.0,
-        max_depth: int | None = 3,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: int | float | None = None,
-        min_gain: float = 0.0,
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        split_features: Any = None,
-        leaf_features: Any = None,
-        weak_model: WeakModel | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            loss=loss,
-            criterion=criterion,
-            renormalize=renormalize,
-            scale=scale,
-            alpha=alpha,
-            l1_ratio=l1_ratio,
-            max_depth=max_depth,
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_leaf=min_samples_leaf,
-            min_gain=min_gain,
-            max_bins=max_bins,
-            categorical_features=categorical_features,
-            split_features=split_features,
-            leaf_features=leaf_features,
-            weak_model=weak_model,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tree.
@@ -601,7 +574,9 @@ def _is_text_array(X: Any) -> bool:
     """Whether X is an array of objects or strings that may hold categories."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in "OUS" and kind and getattr(X, "ndim", 0) == 2:
-        return any(isinstance(value, (str, bytes)) for value in np.asarray(X, object).ravel()[:100_000])
+        return any(
+            isinstance(value, (str, bytes)) for value in np.asarray(X, object).ravel()[:100_000]
+        )
     return False
 
 

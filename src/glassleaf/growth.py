@@ -118,7 +118,8 @@ def split_nodes(
     backend: Backend, models: Models, nodes: list[Node], chosen: Sequence[Node]
 ) -> list[Node]:
     """Split nodes: send their rows to two new nodes each, whose models start from the parent's."""
-    tasks, ids = [], []
+    tasks: list[tuple[Any, ...]] = []
+    ids: list[int] = []
     for node in chosen:
         assert node.split is not None
         node.children = (len(nodes) + len(ids), len(nodes) + len(ids) + 1)

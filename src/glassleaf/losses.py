@@ -19,7 +19,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,7 +214,7 @@ class BinaryLogLoss(Loss):
         return np.atleast_1d(np.log(share / (1.0 - share)))
 
     def support(self, y: Floats, weight: Floats) -> Floats:
-        return np.bincount(y.astype(np.intp), weights=weight, minlength=2)
+        return _class_weights(y, weight, 2)
 
     def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
         return _half_row_per_absent_class(support)
@@ -241,15 +240,19 @@ class MulticlassLogLoss(Loss):
         return np.asarray(softmax(raw, axis=1))
 
     def start(self, y: Floats, weight: Floats) -> Floats:
-        share = np.bincount(y.astype(np.intp), weights=weight, minlength=self.n_outputs)
+        share = _class_weights(y, weight, self.n_outputs)
         logarithm = np.log(share / share.sum())
         return np.asarray(logarithm - logarithm.mean())
 
     def support(self, y: Floats, weight: Floats) -> Floats:
-        return np.bincount(y.astype(np.intp), weights=weight, minlength=self.n_outputs)
+        return _class_weights(y, weight, self.n_outputs)
 
     def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
         return _half_row_per_absent_class(support)
+
+
+def _class_weights(y: Floats, weight: Floats, n_classes: int) -> Floats:
+    return np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes).astype(np.float64)
 
 
 def _half_row_per_absent_class(support: Floats) -> tuple[Floats, Floats]:
@@ -261,7 +264,9 @@ def _exp(raw: Floats) -> Floats:
     return np.exp(np.minimum(raw, _kernels.LARGEST_EXPONENT))
 
 
-def _filled(kernel: Callable[..., None], y: Floats, raw: Floats, *given: float) -> Any:
+def _filled(
+    kernel: Callable[..., None], y: Floats, raw: Floats, *given: float
+) -> tuple[Floats, Floats, Floats]:
     value, slope, curvature = np.empty((3, len(y)))
     kernel(y, raw, *given, value, slope, curvature)
     return value, slope, curvature

@@ -23,6 +23,7 @@ from glassleaf import _kernels
 
 Floats = NDArray[np.float64]
 
+
 class HessianUse(Enum):
     """When a Hessian is summed anew: it is by far the dearest sum, but never needed exactly."""
 
@@ -40,7 +41,7 @@ _SUFFICIENT = 0.3
 # A step that brought more than predicted by this factor may be doubled: the way to a far optimum
 # (a rare category without events) is a chain of steps of one.
 _PROMISING = 1.1
-# A step that leaves more than this share of the previous predicted decrease calls for a new Hessian.
+# A step that leaves more than this share of the last predicted decrease calls for a new Hessian.
 _STALE = 0.25
 # Predicted decrease, relative to the objective at the start, at which a model is fitted. The last
 # step is taken unseen: with a new Hessian it squares the error, with an old one it divides it.

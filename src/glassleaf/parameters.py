@@ -85,6 +85,19 @@ def leaf_size(value: Any, n_rows: int, default: int) -> int:
     return max(1, int(np.ceil(float(value) * n_rows)))
 
 
+def check_random_state(value: Any) -> None:
+    """Fitting draws no random numbers; what is passed must still make sense."""
+    is_seed = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+    if value is None or isinstance(value, (np.random.RandomState, np.random.Generator)):
+        return
+    if not is_seed:
+        raise TypeError(
+            f"random_state={describe(value)} must be an integer >= 0, a numpy RandomState, or None."
+        )
+    if int(value) < 0:
+        raise ValueError(f"random_state={describe(value)} must be an integer >= 0.")
+
+
 def n_threads(value: Any) -> int:
     """Number of threads. None: all cores that joblib and the environment leave to this process."""
     available = int(numba.config.NUMBA_NUM_THREADS)
@@ -94,4 +107,5 @@ def n_threads(value: Any) -> int:
         raise TypeError(f"n_jobs={describe(value)} must be an integer other than 0, or None.")
     if value == 0:
         raise ValueError("n_jobs=0 must be an integer other than 0, or None for all cores.")
-    return int(value) if value > 0 else max(1, available + 1 + int(value))
+    wanted = int(value)
+    return wanted if wanted > 0 else max(1, available + 1 + wanted)

@@ -48,7 +48,7 @@ class Rows:
     @property
     def n_kept(self) -> int:
         """Columns that rows really hold."""
-        return self.dense.shape[1] + self.n_sparse
+        return int(self.dense.shape[1]) + self.n_sparse
 
 
 @dataclass(frozen=True)
@@ -165,10 +165,9 @@ def raw_prediction(rows: Rows, start: int, stop: int, coef: Floats, intercept: F
     """Linear predictors of some rows, shape (rows, outputs)."""
     n_dense = rows.dense.shape[1]
     dense = rows.dense[start:stop]
-    if len(coef) == 1:  # a product with one vector is much faster asked for as such
-        raw = (dense @ coef[0, :n_dense])[:, None]
-    else:
-        raw = dense @ coef[:, :n_dense].T
+    of_dense = coef[:, :n_dense]
+    # A product with one vector is much faster asked for as such.
+    raw = (dense @ of_dense[0])[:, None] if len(coef) == 1 else dense @ of_dense.T
     raw += intercept
     if rows.n_sparse:
         s = rows.sparse
@@ -306,13 +305,13 @@ def bin_sums(
     has_values = len(s.val) > 0
     sparse_total = np.zeros((n_bins, rows.n_sparse, width + has_values))
     if rows.n_sparse:
-        _kernels.sum_sparse(
-            *where, rows.vectors, s.ptr, s.idx, s.val, start, stop, sparse_total
-        )
+        _kernels.sum_sparse(*where, rows.vectors, s.ptr, s.idx, s.val, start, stop, sparse_total)
     both = np.concatenate([total, sparse_total[:, :, :width].transpose(0, 2, 1)], axis=2)
     if not squares:
-        extra = _ranges(rows, node, where, n_bins) if ranges else {}
-        return BinSums(count, values, both, **extra)
+        if not ranges:
+            return BinSums(count, values, both)
+        low, high, stored = _ranges(rows, node, where, n_bins)
+        return BinSums(count, values, both, low=low, high=high, stored=stored)
     # The last of the sparse sums: of the squares, or of indicators, which are their own squares.
     all_squares = np.concatenate([dense_squares, sparse_total[:, :, -1]], axis=1)
     return BinSums(count, values, both, all_squares)
@@ -320,7 +319,7 @@ def bin_sums(
 
 def _ranges(
     rows: Rows, node: int, where: tuple[NDArray[np.int64], NDArray[np.uint16]], n_bins: int
-) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
     start, stop = rows.spans[node]
     n_dense = rows.dense.shape[1]
     low = np.full((n_bins, n_dense), np.inf)
@@ -333,11 +332,11 @@ def _ranges(
     _kernels.ranges_sparse(
         *where, s.ptr, s.idx, s.val, start, stop, stored, sparse_low, sparse_high
     )
-    return {
-        "low": np.concatenate([low, sparse_low], axis=1),
-        "high": np.concatenate([high, sparse_high], axis=1),
-        "stored": stored,
-    }
+    return (
+        np.concatenate([low, sparse_low], axis=1),
+        np.concatenate([high, sparse_high], axis=1),
+        stored,
+    )
 
 
 # --- routing -------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ def block_gains(
 def _missing_sides(feature: FeatureBins, has_missing: bool) -> Bools:
     """For every candidate, whether the missing values go left."""
     if feature.is_categorical:
-        return np.arange(feature.n_bins) == feature.n_values
+        return np.asarray(np.arange(feature.n_bins) == feature.n_values)
     if has_missing:
         return np.tile(np.array([False, True]), feature.n_values)
     return np.zeros(feature.n_values, dtype=np.bool_)
@@ -200,9 +200,7 @@ def _score(left: SideSums, right: SideSums, units: NodeUnits, question: Question
     allowed = np.minimum(left.count, right.count) >= question.min_count
     allowed &= np.minimum(left.weight, right.weight) > 0
     with np.errstate(divide="ignore", invalid="ignore"):  # sides without rows are not allowed
-        gains = question.criterion.gain(
-            _side(left, units, question), _side(right, units, question)
-        )
+        gains = question.criterion.gain(_side(left, units, question), _side(right, units, question))
     return np.where(allowed, gains, -np.inf)
 
 

@@ -100,7 +100,7 @@ def column_name(table: Table, column: int) -> str:
 class ArrayTable:
     """A two-dimensional array of numbers."""
 
-    names = None
+    names: list[str] | None = None
     columns_at_once = _COLUMNS_AT_ONCE
 
     def __init__(self, values: NDArray[Any]) -> None:
@@ -117,7 +117,7 @@ class ArrayTable:
             first = group * _COLUMNS_AT_ONCE
             several = self.values[:, first : first + _COLUMNS_AT_ONCE].T
             read = self._read = (group, np.array(several, dtype=np.float64, order="C"))
-        return read[1][offset]
+        return np.asarray(read[1][offset])
 
     def labels(self, column: int) -> Labels:
         return _numbers_as_labels(self.numeric(column))
@@ -132,7 +132,7 @@ class ArrayTable:
 class SparseTable:
     """A scipy sparse matrix; absent entries are zeros."""
 
-    names = None
+    names: list[str] | None = None
     columns_at_once = 1
 
     def __init__(self, values: Any) -> None:
@@ -165,7 +165,7 @@ class SparseTable:
 class ObjectTable:
     """A two-dimensional array of Python objects: each column is numbers or text."""
 
-    names = None
+    names: list[str] | None = None
     columns_at_once = 1
 
     def __init__(self, values: NDArray[np.object_]) -> None:

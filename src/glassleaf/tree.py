@@ -106,7 +106,7 @@ class Tree:
 
     @property
     def term_names(self) -> list[str]:
-        """What each entry of ``coef`` belongs to: ``age``, ``region = north``, ``age is missing``."""
+        """What each entry of ``coef`` belongs to: "age", "region = north", "age is missing"."""
         names = [""] * self.terms.n_terms
         for j, column in enumerate(self.columns):
             first, missing = self.terms.first_term[j], self.terms.missing_term[j]
@@ -169,19 +169,17 @@ class Tree:
             paths.append(path[::-1])
         length = np.array([len(path) for path in paths])[leaves]
         indptr = np.concatenate([[0], np.cumsum(length)])
-        indices = np.concatenate([paths[leaf] for leaf in leaves]) if len(leaves) else []
+        indices = np.array([node for leaf in leaves for node in paths[leaf]], dtype=np.int64)
         data = np.ones(indptr[-1], dtype=np.int64)
         return sparse.csr_matrix(
-            (data, np.asarray(indices, dtype=np.int64), indptr),
+            (data, indices, indptr),
             shape=(len(leaves), self.node_count),
         )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        return all(
-            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(Tree)
-        )
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(Tree))
 
     __hash__ = None  # type: ignore[assignment]
 

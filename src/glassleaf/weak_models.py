@@ -362,9 +362,7 @@ class CustomModels:
             (node, self._model, model.custom, self._loss)
             for node, model in zip(ids, models, strict=True)
         ]
-        for model, (fitted, loss) in zip(
-            models, self._backend.sum(fit_custom, tasks), strict=True
-        ):
+        for model, (fitted, loss) in zip(models, self._backend.sum(fit_custom, tasks), strict=True):
             model.custom, model.loss = fitted, loss
 
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
@@ -397,8 +395,14 @@ def set_custom_gradients(rows: on_rows.Rows, node: int, model: WeakModel, fitted
             f"{type(model).__name__}.gradients returned the shape {gradients.shape};"
             f" expected ({len(X)}, number of parameters)."
         )
-    if rows.vectors.shape[1] != gradients.shape[1] + 1:
-        rows.vectors = np.zeros((len(rows.weight), gradients.shape[1] + 1))
+    width = gradients.shape[1] + 1
+    if node == 0:
+        rows.vectors = np.zeros((len(rows.weight), width))
+    elif rows.vectors.shape[1] != width:
+        raise ValueError(
+            f"{type(model).__name__}.gradients returned {width - 1} numbers per row, but"
+            f" {rows.vectors.shape[1] - 1} at the root; every node needs the same number."
+        )
     start, stop = rows.spans[node]
     rows.vectors[start:stop, :-1] = gradients * weight[:, None]
     rows.vectors[start:stop, -1] = weight

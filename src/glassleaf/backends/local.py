@@ -28,7 +28,10 @@ class LocalBackend:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)

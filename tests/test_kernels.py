@@ -1,0 +1,422 @@
+"""Every kernel against a naive twin; passes with NUMBA_DISABLE_JIT=1 too."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from glassleaf import _kernels
+
+values_or_indicators = pytest.mark.parametrize("has_values", [False, True], ids=["ones", "values"])
+
+
+def make_compressed(rng, n_rows, n_columns, has_values=True, dtype=np.uint32):
+    """Compressed rows (ptr, idx, val) and the same as a plain matrix."""
+    stored = rng.random((n_rows, n_columns)) < 0.4
+    plain = np.where(stored, rng.normal(size=stored.shape) if has_values else 1.0, 0.0)
+    ptr = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
+    _, idx = np.nonzero(stored)
+    val = plain[stored] if has_values else np.zeros(0)
+    return ptr.astype(np.int64), idx.astype(dtype), val, plain
+
+
+def make_block(rng, n_rows, bins_of_feature=(4, 3)):
+    """One bin of every feature per row; also as an indicator matrix (rows, bins)."""
+    first = np.concatenate([[0], np.cumsum(bins_of_feature)[:-1]])
+    bins = np.column_stack([rng.integers(0, n, n_rows) for n in bins_of_feature]) + first
+    indicator = np.zeros((n_rows, sum(bins_of_feature)))
+    for row in range(n_rows):
+        indicator[row, bins[row]] = 1.0
+    ptr = np.arange(n_rows + 1, dtype=np.int64) * len(bins_of_feature)
+    return ptr, bins.ravel().astype(np.uint16), indicator
+
+
+# --- learning the bins ---------------------------------------------------------------------------
+
+
+def test_bins_of_four_values():
+    out = np.empty(5, dtype=np.uint16)
+    values = np.array([1.0, 1.5, 2.0, 9.0, np.nan])
+    _kernels.assign_bins(values, np.array([1.0, 2.0, 9.0]), 3, out)
+    assert out.tolist() == [0, 1, 1, 2, 3]
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 7, 8, 9, 64, 100])
+@pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 130])
+def test_assign_bins_is_searchsorted(rng, n_bins, n_rows):
+    upper = np.sort(rng.normal(size=n_bins))
+    values = np.minimum(rng.normal(size=n_rows), upper[-1])
+    values[::5] = rng.choice(upper, len(values[::5]))
+    expected = np.searchsorted(upper, values)
+    values[::7], expected[::7] = np.nan, n_bins
+    out = np.empty(n_rows, dtype=np.uint16)
+    _kernels.assign_bins(values, upper, n_bins, out)
+    assert (out == expected).all()
+
+
+def test_a_column_without_values_is_all_missing():
+    out = np.empty(3, dtype=np.uint16)
+    _kernels.assign_bins(np.full(3, np.nan), np.zeros(0), 0, out)
+    assert out.tolist() == [0, 0, 0]
+
+
+@values_or_indicators
+def test_append_entries_builds_compressed_rows(rng, has_values):
+    ptr, idx, val, plain = make_compressed(rng, 12, 5, has_values)
+    out_idx, out_val = np.zeros_like(idx), np.zeros_like(val)
+    position = ptr[:-1].copy()
+    for column in range(5):
+        rows = np.flatnonzero(plain[:, column])
+        index = np.full(len(rows), column, dtype=np.uint32)
+        given = plain[rows, column] if has_values else np.zeros(0)
+        _kernels.append_entries(rows, index, given, position, out_idx, out_val)
+    assert (out_idx == idx).all() and (out_val == val).all() and (position == ptr[1:]).all()
+
+
+@values_or_indicators
+def test_take_rows_takes_rows(rng, has_values):
+    ptr, idx, val, plain = make_compressed(rng, 12, 5, has_values)
+    start, order = 3, np.array([4, 0, 2, 5, 1, 3])
+    size = int(ptr[9] - ptr[3])
+    out_ptr, out_idx = np.empty(7, dtype=np.int64), np.empty(size, dtype=np.uint32)
+    out_val = np.empty(size if has_values else 0)
+    _kernels.take_rows(ptr, idx, val, start, order, out_ptr, out_idx, out_val)
+    taken = np.zeros((6, 5))
+    for row in range(6):
+        for e in range(out_ptr[row], out_ptr[row + 1]):
+            taken[row, out_idx[e]] = out_val[e] if has_values else 1.0
+    assert (taken == plain[start + order]).all()
+
+
+def test_goes_left_follows_the_feature_and_its_default(rng):
+    ptr, bins, indicator = make_block(rng, 20)
+    left_of_bin = np.array([True, False, True])  # of the second feature, whose bins start at 4
+    out = np.empty(15, dtype=np.bool_)
+    _kernels.goes_left(ptr, bins, 5, 20, left_of_bin, 4, False, out)
+    assert (out == left_of_bin[np.argmax(indicator[5:, 4:], axis=1)]).all()
+    without = np.zeros(21, dtype=np.int64)  # nothing stored: every row has the default
+    _kernels.goes_left(without, bins, 5, 20, left_of_bin, 4, True, out)
+    assert out.all()
+
+
+# --- sums per bin --------------------------------------------------------------------------------
+
+
+def test_sum_values_adds_the_vectors_of_every_bin(rng):
+    ptr, bins, indicator = make_block(rng, 20)
+    vectors = rng.normal(size=(20, 3))
+    count, total = np.zeros(7, dtype=np.int64), np.zeros((7, 3))
+    _kernels.sum_values(ptr, bins, vectors, 4, 18, count, total)
+    assert (count == indicator[4:18].sum(axis=0)).all()
+    np.testing.assert_allclose(total, indicator[4:18].T @ vectors[4:18])
+
+
+@pytest.mark.parametrize("with_squares", [False, True])
+@pytest.mark.parametrize("width", [2, 3])
+def test_sum_dense_adds_products_and_squares(rng, width, with_squares):
+    ptr, bins, indicator = make_block(rng, 20)
+    vectors, dense = rng.random((20, width)), rng.normal(size=(20, 4))
+    total, squares = np.zeros((7, width, 4)), np.zeros((7 if with_squares else 0, 4))
+    _kernels.sum_dense(ptr, bins, vectors, dense, 4, 18, total, squares)
+    rows = slice(4, 18)
+    expected = np.einsum("ib,ik,ij->bkj", indicator[rows], vectors[rows], dense[rows])
+    np.testing.assert_allclose(total, expected)
+    if with_squares:
+        expected = np.einsum("ib,i,ij->bj", indicator[rows], vectors[rows, -1], dense[rows] ** 2)
+        np.testing.assert_allclose(squares, expected)
+
+
+@values_or_indicators
+@pytest.mark.parametrize("width", [2, 4])
+def test_sum_sparse_agrees_with_the_plain_matrix(rng, width, has_values):
+    ptr, bins, indicator = make_block(rng, 20)
+    vectors = rng.random((20, width))
+    s_ptr, idx, val, plain = make_compressed(rng, 20, 5, has_values)
+    total = np.zeros((7, 5, width + has_values))
+    _kernels.sum_sparse(ptr, bins, vectors, s_ptr, idx, val, 4, 18, total)
+    rows = slice(4, 18)
+    expected = np.einsum("ib,ik,ij->bjk", indicator[rows], vectors[rows], plain[rows])
+    np.testing.assert_allclose(total[:, :, :width], expected, atol=1e-14)
+    if has_values:
+        expected = np.einsum("ib,i,ij->bj", indicator[rows], vectors[rows, -1], plain[rows] ** 2)
+        np.testing.assert_allclose(total[:, :, width], expected, atol=1e-14)
+
+
+def test_ranges_dense_are_the_ranges_of_every_bin(rng):
+    ptr, bins, indicator = make_block(rng, 20)
+    dense = rng.normal(size=(20, 3))
+    low, high = np.full((7, 3), np.inf), np.full((7, 3), -np.inf)
+    _kernels.ranges_dense(ptr, bins, dense, 4, 18, low, high)
+    for b in range(7):
+        inside = dense[4:18][indicator[4:18, b] == 1]
+        assert (low[b] == inside.min(axis=0, initial=np.inf)).all()
+        assert (high[b] == inside.max(axis=0, initial=-np.inf)).all()
+
+
+@values_or_indicators
+def test_ranges_sparse_are_those_of_the_stored_values(rng, has_values):
+    ptr, bins, indicator = make_block(rng, 20)
+    s_ptr, idx, val, plain = make_compressed(rng, 20, 3, has_values)
+    stored = np.zeros((7, 3), dtype=np.int64)
+    low, high = np.full((7, 3), np.inf), np.full((7, 3), -np.inf)
+    _kernels.ranges_sparse(ptr, bins, s_ptr, idx, val, 4, 18, stored, low, high)
+    for b in range(7):
+        for j in range(3):
+            inside = plain[4:18, j][(indicator[4:18, b] == 1) & (plain[4:18, j] != 0)]
+            assert stored[b, j] == len(inside)
+            assert low[b, j] == inside.min(initial=np.inf)
+            assert high[b, j] == inside.max(initial=-np.inf)
+
+
+OPERATIONS = [(0, np.sum, 0.0), (1, np.min, np.inf), (2, np.max, -np.inf)]
+
+
+@pytest.mark.parametrize(("operation", "reduce", "nothing"), OPERATIONS, ids=["sum", "min", "max"])
+def test_combine_sides_makes_every_candidate(rng, operation, reduce, nothing):
+    """Three features of 3 values and a missing bin: full, with missing values, categorical."""
+    first_bin, n_values = np.array([0, 4, 8]), np.array([3, 3, 3])
+    is_categorical = np.array([False, False, True])
+    has_missing = np.array([False, True, True])
+    table = rng.normal(size=(12, 2))
+    table[3] = nothing  # the first feature has no missing values
+    sides = [({0}, {1, 2}), ({0, 1}, {2}), ({0, 1, 2}, set())]
+    for b in range(3):
+        numbers, rest = {4 + k for k in range(b + 1)}, {4 + k for k in range(b + 1, 3)}
+        sides += [(numbers, rest | {7}), (numbers | {7}, rest)]
+    sides += [({8 + b}, {8, 9, 10, 11} - {8 + b}) for b in range(4)]
+    left, right = np.empty((2, len(sides), 2))
+    given = (first_bin, n_values, is_categorical, has_missing, operation)
+    _kernels.combine_sides(table, *given, left, right)
+    for c, expected in enumerate(sides):
+        for found, bins in zip((left[c], right[c]), expected, strict=True):
+            wanted = reduce(table[sorted(bins)], axis=0) if bins else np.full(2, nothing)
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_zscore_gradient_is_that_of_standardized_rows(rng, n_outputs):
+    n_candidates, n_columns, n_rows = 4, 3, 30
+    columns = np.empty((n_candidates, n_outputs + 1, n_columns))
+    values, squares = np.empty((n_candidates, n_outputs + 1)), np.empty((n_candidates, n_columns))
+    expected = np.empty((n_candidates, n_outputs * (n_columns + 1)))
+    for c in range(n_candidates):
+        x, weight = rng.normal(size=(n_rows, n_columns)) + 1, rng.random(n_rows)
+        x[:, 1] = 2.0 if c == 0 else x[:, 1]  # constant on this side: gradient 0
+        vectors = np.column_stack([rng.normal(size=(n_rows, n_outputs)), weight])
+        columns[c], values[c], squares[c] = vectors.T @ x, vectors.sum(axis=0), weight @ x**2
+        mean = np.average(x, axis=0, weights=weight)
+        spread = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weight))
+        z = np.where(spread > 1e-6, (x - mean) / np.maximum(spread, 1e-6), 0.0)
+        slope = vectors[:, :-1]
+        expected[c] = np.append((slope.T @ z).ravel(), slope.sum(axis=0))
+    out = np.empty_like(expected)
+    _kernels.zscore_gradient(columns, values, squares, np.full(n_columns, 1e-10), out)
+    np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_zscore_gradient_of_a_side_without_rows_is_zero():
+    out = np.full((1, 3), np.nan)
+    zeros = np.zeros((1, 2))
+    _kernels.zscore_gradient(np.zeros((1, 2, 2)), zeros, zeros, np.zeros(2), out)
+    assert (out == 0).all()
+
+
+# --- losses --------------------------------------------------------------------------------------
+
+
+def evaluate(kernel, y, raw, *given):
+    value, slope, curvature = np.empty((3, len(y)))
+    kernel(y, raw, *given, value, slope, curvature)
+    return value, slope, curvature
+
+
+def check(found, *expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
+
+
+def test_squared_error_kernel(rng):
+    y, raw = rng.normal(size=(2, 20))
+    found = evaluate(_kernels.squared_error, y, raw)
+    check(found, (raw - y) ** 2 / 2, raw - y, np.ones(20))
+
+
+def test_huber_kernel(rng):
+    y, raw = 2 * rng.normal(size=(2, 40))
+    r, far = raw - y, np.abs(raw - y) > 1.5
+    value = np.where(far, 1.5 * np.abs(r) - 1.5**2 / 2, r**2 / 2)
+    found = evaluate(_kernels.huber, y, raw, 1.5, 0.01)
+    check(found, value, np.clip(r, -1.5, 1.5), np.where(far, 0.01, 1.0))
+
+
+def test_poisson_kernel(rng):
+    y, raw = rng.poisson(1.0, 30).astype(float), rng.normal(size=30)
+    constant = np.array([v * np.log(v) - v if v > 0 else 0.0 for v in y])
+    found = evaluate(_kernels.poisson, y, raw)
+    check(found, np.exp(raw) - y * raw + constant, np.exp(raw) - y, np.exp(raw))
+
+
+def test_gamma_kernel(rng):
+    y, raw = rng.gamma(1.0, 1.0, 30), rng.normal(size=30)
+    ratio = y * np.exp(-raw)
+    check(evaluate(_kernels.gamma, y, raw), ratio - np.log(ratio) - 1, 1 - ratio, ratio)
+
+
+def test_binary_log_loss_kernel(rng):
+    y, raw = rng.integers(0, 2, 60).astype(float), 6 * rng.normal(size=60)
+    p = 1 / (1 + np.exp(-raw))
+    wrong = np.where(y == 1, -raw, raw)
+    assert (wrong > 6).any()
+    curvature = np.where(wrong > 6, 0.5 / np.maximum(wrong, 1), p * (1 - p))
+    found = evaluate(_kernels.binary_log_loss, y, raw, 6.0)
+    check(found, np.logaddexp(0, raw) - y * raw, p - y, curvature)
+
+
+@pytest.mark.parametrize("with_curvature", [False, True])
+def test_multiclass_log_loss_kernel(rng, with_curvature):
+    y, raw = rng.integers(0, 3, 30).astype(float), rng.normal(size=(30, 3))
+    value, slope = np.empty(30), np.empty((30, 3))
+    curvature = np.empty((30 if with_curvature else 0, 6))
+    _kernels.multiclass_log_loss(y, raw, 6.0, value, slope, curvature)
+    for i in range(30):
+        p = np.exp(raw[i]) / np.exp(raw[i]).sum()
+        np.testing.assert_allclose(value[i], -np.log(p[int(y[i])]))
+        np.testing.assert_allclose(slope[i], p - np.eye(3)[int(y[i])], atol=1e-15)
+        if with_curvature:
+            expected = (np.diag(p) - np.outer(p, p))[np.tril_indices(3)]
+            np.testing.assert_allclose(curvature[i], expected, atol=1e-15)
+
+
+def test_multiclass_curvature_far_on_the_wrong_side_has_the_share_of_a_secant(rng):
+    raw = np.array([[-9.0, 0.0, 1.0]])
+    value, slope, curvature = np.empty(1), np.empty((1, 3)), np.empty((1, 6))
+    _kernels.multiclass_log_loss(np.zeros(1), raw, 6.0, value, slope, curvature)
+    p = np.exp(raw[0]) / np.exp(raw[0]).sum()
+    own = 0.5 / value[0]
+    share = np.array([own, *(p[1:] / p[1:].sum() * (1 - own))])
+    expected = (np.diag(share) - np.outer(share, share))[np.tril_indices(3)]
+    np.testing.assert_allclose(curvature[0], expected, rtol=1e-9)
+    np.testing.assert_allclose(slope[0], p - [1, 0, 0], rtol=1e-12)
+
+
+# --- sums per node -------------------------------------------------------------------------------
+
+
+@values_or_indicators
+def test_sparse_product_is_the_matrix_product(rng, has_values):
+    ptr, idx, val, plain = make_compressed(rng, 15, 4, has_values)
+    coef, out = rng.normal(size=(2, 4)), np.ones((10, 2))
+    _kernels.add_sparse_product(ptr, idx, val, coef, 3, 13, out)
+    np.testing.assert_allclose(out, 1 + plain[3:13] @ coef.T, atol=1e-14)
+
+
+@values_or_indicators
+@pytest.mark.parametrize("squared", [False, True])
+def test_sparse_column_sums(rng, has_values, squared):
+    ptr, idx, val, plain = make_compressed(rng, 15, 4, has_values)
+    factors, out = rng.normal(size=(10, 2)), np.zeros((2, 4))
+    _kernels.sum_sparse_columns(ptr, idx, val, factors, 3, 13, squared, out)
+    expected = factors.T @ (plain[3:13] ** 2 if squared else plain[3:13])
+    np.testing.assert_allclose(out, expected, atol=1e-14)
+
+
+@values_or_indicators
+def test_sparse_gram_is_the_lower_triangle_of_the_weighted_products(rng, has_values):
+    ptr, idx, val, plain = make_compressed(rng, 15, 4, has_values)
+    dense, factor = rng.normal(size=(15, 3)), rng.random(10)
+    square, cross = np.zeros((4, 4)), np.zeros((4, 3))
+    _kernels.sum_sparse_gram(ptr, idx, val, dense, factor, 3, 13, square, cross)
+    scaled = plain[3:13].T * factor
+    np.testing.assert_allclose(square, np.tril(scaled @ plain[3:13]), atol=1e-14)
+    np.testing.assert_allclose(cross, scaled @ dense[3:13], atol=1e-14)
+
+
+@values_or_indicators
+def test_packed_gram_is_one_lower_triangle_per_factor(rng, has_values):
+    ptr, idx, val, plain = make_compressed(rng, 15, 4, has_values)
+    dense, packed = rng.normal(size=(15, 2)), rng.normal(size=(10, 3))
+    out = np.zeros((7, 7, 3))
+    _kernels.sum_packed_gram(ptr, idx, val, dense, packed, 3, 13, out)
+    x = np.column_stack([dense, plain, np.ones(15)])[3:13]
+    for k in range(3):
+        expected = np.tril((x.T * packed[:, k]) @ x)
+        np.testing.assert_allclose(out[:, :, k], expected, atol=1e-13)
+
+
+def test_descent_soft_thresholds_one_coordinate():
+    x = np.zeros(1)
+    given = (np.array([[2.0]]), np.array([-5.0]), np.array([1.0]))
+    _kernels.descend_coordinates(*given, np.array([-np.inf]), np.array([np.inf]), x, 0.0, 100)
+    assert x.tolist() == [2.0]  # (5 - 1) / 2
+    _kernels.descend_coordinates(*given, np.array([-np.inf]), np.array([1.5]), x, 0.0, 100)
+    assert x.tolist() == [1.5]
+
+
+def test_descent_finds_the_minimum_within_bounds(rng):
+    A, slope, l1 = rng.normal(size=(20, 5)), 10 * rng.normal(size=5), np.full(5, 2.0)
+    hessian = A.T @ A
+    lower, upper = np.full(5, -0.3), np.full(5, 0.4)
+    x = np.zeros(5)
+    _kernels.descend_coordinates(hessian, slope, l1, lower, upper, x, 1e-20, 10_000)
+
+    def objective(both):  # x as a difference of two numbers >= 0, so that it is smooth
+        point = both[:5] - both[5:]
+        gradient = hessian @ point + slope
+        value = point @ hessian @ point / 2 + slope @ point + l1 @ (both[:5] + both[5:])
+        return value, np.append(gradient + l1, l1 - gradient)
+
+    bounds = [(0, high) for high in upper] + [(0, -low) for low in lower]
+    best = minimize(objective, np.zeros(10), jac=True, bounds=bounds, options={"ftol": 1e-15})
+    np.testing.assert_allclose(x, best.x[:5] - best.x[5:], atol=1e-5)
+    own = objective(np.append(np.maximum(x, 0), np.maximum(-x, 0)))[0]
+    assert own <= best.fun + 1e-9
+
+
+# --- the finished tree ---------------------------------------------------------------------------
+
+
+def test_find_leaves_follows_numbers_categories_missing_and_unknown():
+    """Node 0: x0 <= 1 goes left to node 1, which asks whether x1 is category 1; else leaf 2."""
+    tree = {
+        "feature": np.array([0, 1, -1, -1, -1], dtype=np.int32),
+        "threshold": np.array([1.0, np.nan, np.nan, np.nan, np.nan]),
+        "left": np.array([1, 3, -1, -1, -1], dtype=np.int32),
+        "right": np.array([2, 4, -1, -1, -1], dtype=np.int32),
+        "missing_left": np.array([False, True, False, False, False]),
+        "unknown_left": np.array([False, False, False, False, False]),
+        "first_category": np.array([-1, 0, -1, -1, -1]),
+        "categories": np.array([False, True, False]),
+    }
+    X = np.array([[1.0, 1], [1.5, 1], [0, 0], [0, 2], [0, np.nan], [0, -1], [np.nan, 1]])
+    out = np.empty(len(X), dtype=np.int64)
+    _kernels.find_leaves(X, *tree.values(), out)
+    assert out.tolist() == [3, 2, 4, 4, 3, 4, 2]
+
+
+def test_sum_terms_adds_numbers_categories_and_missing_terms():
+    """Column 0: a number, term 0, missing term 4, filled by 10; column 1: categories, terms 1-3."""
+    coef = np.array([[[2.0, 100.0, 200.0, 300.0, 7.0]], [[1.0, 0.0, 0.0, 0.0, 0.0]]])
+    intercept = np.array([[0.5], [0.0]])
+    X = np.array([[3.0, 0], [np.nan, 2], [3.0, np.nan], [3.0, -1], [3.0, 0]])
+    nodes = np.array([0, 0, 0, 0, 1])
+    out = np.empty((5, 1))
+    _kernels.sum_terms(
+        X, nodes, coef, intercept, np.array([0, 1]), np.array([False, True]),
+        np.array([4, -1]), np.array([10.0, 0.0]), out,
+    )  # fmt: skip
+    assert out[:, 0].tolist() == [106.5, 327.5, 6.5, 6.5, 3.0]
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
+    X, nodes = rng.normal(size=(20, 4)), rng.integers(0, 3, 20)
+    coef, intercept = rng.normal(size=(3, n_outputs, 4)), rng.normal(size=(3, n_outputs))
+    none = np.full(4, -1)
+    out = np.empty((20, n_outputs))
+    flags = np.zeros(4, dtype=np.bool_)
+    _kernels.sum_terms(X, nodes, coef, intercept, np.arange(4), flags, none, np.zeros(4), out)
+    expected = np.einsum("ikj,ij->ik", coef[nodes], X) + intercept[nodes]
+    np.testing.assert_allclose(out, expected)
+
+
+def test_prepare_runs_every_kernel():
+    _kernels.prepare()
