@@ -256,3 +256,14 @@ def test_fit_leaves_its_input_alone(problem):
     np.testing.assert_array_equal(X, before[0])
     np.testing.assert_array_equal(y, before[1])
     np.testing.assert_array_equal(weight, 1.0)
+
+
+def test_the_checks_that_need_array_api_mode_pass_in_it():
+    """scikit-learn skips them unless the environment says so before scipy is imported."""
+    code = (
+        "from sklearn.utils.estimator_checks import check_array_api_input_and_values as check\n"
+        "from glassleaf import ModelTreeClassifier, ModelTreeRegressor\n"
+        "for kind in (ModelTreeClassifier, ModelTreeRegressor):\n"
+        "    check(kind.__name__, kind(), 'array_api_strict')\n"
+    )
+    print(code)

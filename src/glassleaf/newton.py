@@ -45,7 +45,7 @@ _PROMISING = 1.1
 _STALE = 0.25
 # Predicted decrease, relative to the objective at the start, at which a model is fitted. The last
 # step is taken unseen: with a new Hessian it squares the error, with an old one it divides it.
-_TIGHT = {HessianUse.RENEW: 1e-10, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1e-12}
+_TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1e-12}
 # Predicted decrease, per parameter, that is not worth another dear Hessian: a rare category without
 # events has no finite optimum to speak of, and its way there is long. (Of the loss, one unit per
 # parameter is what chance alone makes of it.)
@@ -105,7 +105,7 @@ class QuadraticModel:
         ridge = np.full((n_outputs, size), penalty.l2)
         ridge[:, -1] = 0.0
         matrix[np.diag_indices_from(matrix)] += ridge.ravel()
-        if n_outputs > 1:
+        if n_outputs > 1 and penalty.is_smooth:
             _add_common_direction(matrix, n_outputs, size)
         if not self._active.all():
             matrix = matrix[np.ix_(self._active, self._active)]
@@ -162,7 +162,7 @@ class QuadraticModel:
 def _add_common_direction(matrix: Floats, n_outputs: int, size: int) -> None:
     """Make the direction that adds the same to every class definite; softmax ignores it.
 
-    Gradient and penalty never leave its complement, so the solution is the same.
+    Gradient and ridge penalty never leave its complement, so the solution is the same.
     """
     diagonal = np.diagonal(matrix).reshape(n_outputs, size).mean(axis=0)
     for k in range(n_outputs):

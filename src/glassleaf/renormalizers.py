@@ -102,7 +102,7 @@ class ZScore:
         assert side.columns is not None and side.squares is not None
         n_candidates, width, n_columns = side.columns.shape
         out = np.empty((n_candidates, (width - 1) * (n_columns + 1)))
-        floor = (CONSTANT_SIDE * node.spread) ** 2
+        floor = np.where(node.spread > 0, (CONSTANT_SIDE * node.spread) ** 2, np.inf)
         _kernels.zscore_gradient(side.columns, side.values, side.squares, floor, out)
         return out
 

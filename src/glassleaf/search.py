@@ -147,6 +147,11 @@ def block_gains(
     shape = (first_bin, n_values, categorical, missing)
     left, right = _both_sides(sums, shape, int(n_candidates.sum()))
     gains = np.split(_score(left, right, units, question), np.cumsum(n_candidates)[:-1])
+    for (first, feature), own, has_missing in zip(block, gains, missing, strict=True):
+        if has_missing and not feature.is_categorical:
+            # Only missing values on the left is the same split as only missing ones on the right.
+            numbers = np.cumsum(sums.count[first : first + feature.n_values])
+            own[np.repeat(numbers == 0, 2)] = -np.inf
     return [
         FeatureGains(
             feature, index, first, own, _missing_sides(feature, bool(has_missing)),

@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 _ROUNDING = 1e-7
 # Share of the rows' own spread that the weighted one counts as at least.
 _LEAST_OF_ROWS = 0.1
+# Share of the rows below which a complement does not occur at all.
+_ABSENT = 1e-12
 # Distance from zero, in standard deviations, at which sums of squares lose digits; a mean below
 # the second number is zero but for rounding.
 _FAR_OUT = 30.0
@@ -133,6 +135,8 @@ class LinearModels:
             size = np.array([[model.weight], [model.count]])
             mean = layout.expand_sums(first.reshape(2, kept) / size, np.ones(2))
             square = layout.expand_sums(second.reshape(2, kept) / size, np.ones(2))
+            for share in (mean, square):  # a complement is a difference: absent means exactly 0
+                share[:, kept:][share[:, kept:] < _ABSENT] = 0.0
             spread = np.sqrt(np.maximum(square - mean**2, 0.0))
             spread[spread <= _ROUNDING * np.sqrt(np.abs(square))] = 0.0
             model.mean = mean[0]
