@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_array
 from sklearn.utils.class_weight import compute_sample_weight
@@ -32,6 +33,7 @@ from glassleaf.table import (
     array_table,
     frame_table,
     is_frame,
+    is_missing,
     raw_pieces,
     select_columns,
 )
@@ -92,16 +94,15 @@ class _ModelTree(BaseEstimator):
 
     # --- fitting ---------------------------------------------------------------------------------
 
-    def _fit_tree(self, table: Table, y: Floats, weight: Floats, n_classes: int) -> Self:
+    def _fit_tree(self, table: Table, y: Floats, weight: Floats, n_classes: int) -> None:
         settings = self._settings(n_classes)
         roles = self._roles(table)
-        self._loss.check_target(y)
         used = np.flatnonzero(weight > 0)
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
+        self._loss.check_target(y)
         with _progress(self.verbose):
             self.tree_ = train(table, y, weight, roles, settings)
-        return self
 
     def _settings(self, n_classes: int) -> Settings:
         parameters.check_random_state(self.random_state)
@@ -361,17 +362,18 @@ default="from_dtype"
         -------
         self
         """
-        self._loss = parameters.named_or_object(
-            "loss",
-            self.loss,
-            {name: kind() for name, kind in REGRESSION_LOSSES.items()},
-            Loss,
-            "a glassleaf.losses.Loss",
-        )
-        table = self._read(X, reset=True)
-        target = _numeric_target(y, table.n_rows)
-        weight = _weights(sample_weight, X)
-        return self._fit_tree(table, target, weight, n_classes=0)
+        with _all_or_nothing(self):
+            self._loss = parameters.named_or_object(
+                "loss",
+                self.loss,
+                {name: kind() for name, kind in REGRESSION_LOSSES.items()},
+                Loss,
+                "a glassleaf.losses.Loss",
+            )
+            table = self._read(X, reset=True)
+            target = _numeric_target(y, table.n_rows)
+            self._fit_tree(table, target, _weights(sample_weight, X), n_classes=0)
+        return self
 
     def predict(self, X: Any) -> Floats:
         """Predicted values.
@@ -490,25 +492,36 @@ verbose, random_state
         -------
         self
         """
-        table = self._read(X, reset=True)
-        labels = _labels(y, table.n_rows)
-        weight = _weights(sample_weight, X)
-        if self.class_weight is not None:
-            weight = weight * compute_sample_weight(self.class_weight, labels)
-        self.classes_, target = np.unique(labels[weight > 0], return_inverse=True)
-        n_classes = len(self.classes_)
-        if n_classes < 2:
-            raise ValueError(
-                f"y has only one class ({self.classes_[0]!r}); at least 2 classes with positive"
-                " weight are needed."
+        with _all_or_nothing(self):
+            table = self._read(X, reset=True)
+            labels = _labels(y, table.n_rows)
+            weight = self._class_weighted(labels, _weights(sample_weight, X))
+            self.classes_, target = np.unique(labels[weight > 0], return_inverse=True)
+            n_classes = len(self.classes_)
+            if n_classes < 2:
+                raise ValueError(
+                    f"y has only one class ({self.classes_[0]!r}); at least 2 classes with"
+                    " positive weight are needed."
+                )
+            encoded = np.zeros(len(labels))
+            encoded[weight > 0] = target
+            default: Loss = BinaryLogLoss() if n_classes == 2 else MulticlassLogLoss(n_classes)
+            self._loss = parameters.named_or_object(
+                "loss", self.loss, {"log_loss": default}, Loss, "a glassleaf.losses.Loss"
             )
-        encoded = np.zeros(len(labels))
-        encoded[weight > 0] = target
-        default: Loss = BinaryLogLoss() if n_classes == 2 else MulticlassLogLoss(n_classes)
-        self._loss = parameters.named_or_object(
-            "loss", self.loss, {"log_loss": default}, Loss, "a glassleaf.losses.Loss"
-        )
-        return self._fit_tree(table, encoded, weight, n_classes)
+            self._fit_tree(table, encoded, weight, n_classes)
+        return self
+
+    def _class_weighted(self, labels: NDArray[Any], weight: Floats) -> Floats:
+        if self.class_weight is None:
+            return weight
+        factor = compute_sample_weight(self.class_weight, labels)
+        if not (np.isfinite(factor).all() and (factor >= 0).all() and (factor * weight).any()):
+            raise ValueError(
+                f"class_weight={describe(self.class_weight)} must give every class a finite weight"
+                " >= 0, and at least two a positive one."
+            )
+        return np.asarray(weight * factor)
 
     def decision_function(self, X: Any) -> Floats:
         """Raw scores: the log-odds of the second class, or one score per class.
@@ -549,8 +562,13 @@ verbose, random_state
         -------
         ndarray of shape (n_samples, n_classes)
         """
+        raw = self.decision_function(X)
+        if isinstance(self._loss, BinaryLogLoss):
+            return np.column_stack([log_expit(-raw), log_expit(raw)])
+        if isinstance(self._loss, MulticlassLogLoss):
+            return np.asarray(log_softmax(raw, axis=1))
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._loss.inverse_link(raw))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class.
@@ -604,6 +622,8 @@ def _labels(y: Any, n_rows: int) -> NDArray[Any]:
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN or infinity; every row needs a label.")
+    if labels.dtype.kind == "O" and any(is_missing(label) for label in labels):
+        raise ValueError("Input y contains a missing value; every row needs a label.")
     check_classification_targets(labels)
     check_consistent_length(np.empty(n_rows), labels)
     return np.asarray(labels)
@@ -617,19 +637,32 @@ def _weights(given: Any, X: Any) -> Floats:
 
 
 @contextlib.contextmanager
+def _all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """A fit that fails leaves the estimator as it was, fitted or not."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+@contextlib.contextmanager
 def _progress(verbose: Any) -> Iterator[None]:
     """Show the fit's log on standard error while it runs, if asked for."""
-    if not parameters.whole_number("verbose", int(verbose), 0):
+    level = int(verbose) if isinstance(verbose, (bool, np.bool_)) else verbose
+    if not parameters.whole_number("verbose", level, 0):
         yield
         return
     log = logging.getLogger("glassleaf")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("glassleaf: %(message)s"))
-    level = log.level
+    usual = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     try:
         yield
     finally:
         log.removeHandler(handler)
-        log.setLevel(level)
+        log.setLevel(usual)

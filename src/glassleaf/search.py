@@ -63,6 +63,7 @@ class FeatureGains:
     gains: Floats
     missing_left: Bools
     count: NDArray[np.int64]  # rows of the node per bin
+    weight: Floats  # their weight
 
     def bin_of(self, candidate: int) -> int:
         """The last bin on the left of a border, or the one category."""
@@ -156,6 +157,7 @@ def block_gains(
         FeatureGains(
             feature, index, first, own, _missing_sides(feature, bool(has_missing)),
             sums.count[first : first + feature.n_bins],
+            sums.values[first : first + feature.n_bins, -1],
         )
         for (first, feature), own, has_missing in zip(block, gains, missing, strict=True)
     ]  # fmt: skip
@@ -244,8 +246,8 @@ def _describe(found: FeatureGains, candidate: int) -> Split:
         left_of_bin[-1] = missing_left
     else:
         # No missing value was seen here: one that comes later follows the larger side.
-        in_left = int(found.count[left_of_bin].sum())
-        missing_left = 2 * in_left >= int(found.count.sum())
+        in_left = float(found.weight[left_of_bin].sum())
+        missing_left = bool(2 * in_left * (1 + TIE) >= found.weight.sum())
         left_of_bin[-1] = missing_left
     return Split(
         gain=float(found.gains[candidate]),
@@ -266,8 +268,8 @@ def _threshold(feature: FeatureBins, count: NDArray[np.int64], last_left: int) -
     after = np.flatnonzero(count[last_left + 1 : feature.n_values])
     if not len(after):
         return np.inf  # everything that is not missing goes left
-    before = int(np.flatnonzero(count[: last_left + 1])[-1]) if count[: last_left + 1].any() else 0
-    low = float(feature.upper[before])
+    before = np.flatnonzero(count[: last_left + 1])
+    low = float(feature.upper[before[-1]])
     high = float(feature.lower[last_left + 1 + int(after[0])])
     middle = low + (high - low) / 2
     return middle if low <= middle < high else low

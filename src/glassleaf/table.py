@@ -223,12 +223,12 @@ class FrameTable:
             return _objects_as_labels(series.to_numpy(), column_name(self, column))
         if series.dtype not in (nw.String, nw.Categorical, nw.Enum):
             raise _unusable(column_name(self, column), series.dtype)
-        if series.implementation.is_pandas_like():
-            native = series.to_native()
-            if series.dtype == nw.String:
-                codes, values = native.factorize()
-            else:
-                codes, values = native.cat.codes.to_numpy(), native.cat.categories
+        native = series.to_native()
+        if hasattr(native, "cat") and hasattr(native.cat, "codes"):
+            codes, values = native.cat.codes.to_numpy(), native.cat.categories
+            return Labels(np.asarray(codes, dtype=np.int32), list(values))
+        if hasattr(native, "factorize") and series.dtype == nw.String:
+            codes, values = native.factorize()
             return Labels(np.asarray(codes, dtype=np.int32), list(values))
         text = series.cast(nw.String)
         values = text.drop_nulls().unique().to_list()
@@ -256,11 +256,12 @@ def is_frame(X: Any) -> bool:
 
 def frame_table(X: Any) -> FrameTable:
     """A named table, checked for the things that narwhals leaves open."""
-    columns = list(getattr(X, "columns", ()))
-    if len({str(name) for name in columns}) < len(columns):
-        twice = sorted({str(name) for name in columns if columns.count(name) > 1})
+    frame = nw.from_native(X, eager_only=True)
+    names = [str(name) for name in frame.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
         raise ValueError(f"Column names must be unique; these are not: {', '.join(twice)}.")
-    return FrameTable(nw.from_native(X, eager_only=True))
+    return FrameTable(frame)
 
 
 def array_table(X: Any) -> ArrayTable | SparseTable | ObjectTable:
@@ -381,7 +382,8 @@ def _numbers_as_labels(values: Floats) -> Labels:
     return Labels(codes, [int(v) if v.is_integer() else float(v) for v in unique.tolist()])
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a Python object stands for a missing value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
@@ -391,7 +393,7 @@ def _objects_as_labels(values: NDArray[np.object_], name: str) -> Labels:
     position: dict[Any, int] = {}
     codes = np.empty(len(values), dtype=np.int32)
     for row, value in enumerate(values):
-        if _is_missing(value):
+        if is_missing(value):
             codes[row] = MISSING
             continue
         if not isinstance(value, (str, int, float, np.integer, np.floating, np.bool_)):
@@ -405,7 +407,7 @@ def _objects_as_numbers(values: NDArray[np.object_], name: str) -> Floats:
     out = np.empty(len(values))
     for row, value in enumerate(values):
         try:
-            out[row] = np.nan if _is_missing(value) else convert(value)
+            out[row] = np.nan if is_missing(value) else convert(value)
         except (TypeError, ValueError):
             raise _not_a_value(name, row, value) from None
     if np.isinf(out).any():

@@ -36,6 +36,9 @@ _FAR_OUT = 30.0
 _AT_ZERO = 1e-12
 # An exponential and a logarithm take about as long as so many multiplications.
 _LOSS_WORK = 20
+# Rows times columns of the largest node above which the threads share the passes over the rows,
+# below which they share the nodes.
+_SHARED_WORK = 5_000_000
 # A Hessian of more products than this is worth keeping for some rounds.
 _DEAR_PRODUCTS = 2_000_000
 
@@ -168,17 +171,27 @@ class LinearModels:
             self._measure(ids, models)
 
     def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
-        """Fit the models of several nodes, one pass over the rows per round for all of them."""
+        """Fit the models of several nodes."""
+        nodes = list(zip(ids, models, strict=True))
+        largest = max(model.count for model in models) * self._layout.n_columns
+        if largest > _SHARED_WORK:
+            self._fit_together(nodes)
+        else:
+            self._backend.apart(self._fit_together, nodes)
+
+    def _fit_together(self, nodes: Sequence[tuple[int, NodeModel]]) -> None:
+        """One pass over the rows per round for all the nodes."""
         fits = {
             node: (model, NewtonFit(model.theta, self._penalty, self._hessian_use(model)))
-            for node, model in zip(ids, models, strict=True)
+            for node, model in nodes
         }
         while fits:
             for node, sums in self._round(fits).items():
                 model, fit = fits[node]
                 fit.receive(sums)
                 if fit.is_done:
-                    model.theta, model.loss = fit.theta, fit.loss
+                    model.theta = fit.theta
+                    model.loss = fit.loss - self._pseudo_rows(model, fit.theta)[0]
                     del fits[node]
 
     def _hessian_use(self, model: NodeModel) -> HessianUse:
@@ -233,19 +246,25 @@ class LinearModels:
         return hessian
 
     def _with_pseudo_rows(self, sums: Sums, model: NodeModel, theta: Floats) -> Sums:
-        target, weight = self._loss.pseudo_rows(model.support)
-        if not len(target):
-            return sums
+        value, slope, curvature = self._pseudo_rows(model, theta)
+        sums.gradient[:, -1] += slope
+        if sums.hessian is not None:
+            sums.hessian[:, -1, :, -1] += curvature
+        return replace(sums, loss=sums.loss + value)
+
+    def _pseudo_rows(self, model: NodeModel, theta: Floats) -> tuple[float, Floats, Floats]:
+        """Loss and derivatives of the imagined rows at the node's mean (see ``losses``)."""
         n_outputs = len(theta)
+        target, weight = self._loss.pseudo_rows(model.support)
+        lower = np.zeros((n_outputs, n_outputs))
+        if not len(target):
+            return 0.0, np.zeros(n_outputs), lower
         raw = np.tile(theta[:, -1], (len(target), 1))
         found = self._loss.derivatives(target, raw.ravel() if n_outputs == 1 else raw)
         value, slope, curvature = found
-        sums.gradient[:, -1] += weight @ slope.reshape(-1, n_outputs)
-        if sums.hessian is not None:
-            lower = np.zeros((n_outputs, n_outputs))
-            lower[np.tril_indices(n_outputs)] = weight @ curvature.reshape(len(target), -1)
-            sums.hessian[:, -1, :, -1] += lower + np.tril(lower, -1).T
-        return replace(sums, loss=sums.loss + float(weight @ value))
+        lower[np.tril_indices(n_outputs)] = weight @ curvature.reshape(len(target), -1)
+        slope = weight @ slope.reshape(-1, n_outputs)
+        return float(weight @ value), slope, lower + np.tril(lower, -1).T
 
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Store every row's residual, for the split search."""

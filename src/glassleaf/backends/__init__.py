@@ -4,7 +4,9 @@ A backend offers two verbs. ``sum(function, tasks)`` calls ``function(rows, *tas
 of the rows and adds the results of each task; with ``then``, the total is handed to
 ``then(task, total)`` as soon as it is there, and only what that returns is kept. ``each`` calls
 functions that only rearrange the rows. Whatever is summed has a ``+``. ``work`` says roughly how
-many multiplications all tasks take together: little of it is not worth spreading.
+many multiplications all tasks take together: little of it is not worth spreading. ``apart`` runs
+independent pieces of the driver's own work, each of which calls ``sum``; a backend whose passes
+over the rows are dear hands them all to one call instead.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ class Backend(Protocol):
         then: Callable[[Any, Any], Any] | None = None,
         work: float = np.inf,
     ) -> list[Any]: ...
+
+    def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None: ...
 
     def each(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -20,6 +21,7 @@ class LocalBackend:
     def __init__(self, rows: Any, n_threads: int) -> None:
         self._rows = rows
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        self._inside = threading.local()
         # Our threads and those of the linear algebra library would fight for the same cores, and
         # results must not depend on how many there are.
         self._blas = _threadpools().limit(limits=1, user_api="blas")
@@ -48,9 +50,23 @@ class LocalBackend:
             total = function(self._rows, *task)
             return total if then is None else then(task, total)
 
-        if self._pool is None or len(tasks) < 2 or work < _WORTH_A_THREAD:
+        is_busy = getattr(self._inside, "thread", False)
+        if self._pool is None or len(tasks) < 2 or work < _WORTH_A_THREAD or is_busy:
             return [run(task) for task in tasks]
         return list(self._pool.map(run, tasks))
+
+    def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None:
+        def run(item: Any) -> None:
+            self._inside.thread = True  # sums within are this thread's own work
+            try:
+                function([item])
+            finally:
+                self._inside.thread = False
+
+        if self._pool is None or len(items) < 2:
+            function(items)
+        else:
+            list(self._pool.map(run, items))
 
     def each(
         self,
