@@ -110,13 +110,17 @@ def test_sum_values_adds_the_vectors_of_every_bin(rng):
     np.testing.assert_allclose(total, indicator[4:18].T @ vectors[4:18])
 
 
+@pytest.mark.parametrize("per_row", [-1, 3])
 @pytest.mark.parametrize("with_squares", [False, True])
 @pytest.mark.parametrize("width", [2, 3])
-def test_sum_dense_adds_products_and_squares(rng, width, with_squares):
+def test_sum_dense_adds_products_and_squares(rng, width, with_squares, per_row):
     ptr, bins, indicator = make_block(rng, 20)
+    if per_row > 0:
+        ptr, bins = np.arange(21) * per_row, rng.integers(0, 7, 20 * per_row).astype(np.uint16)
+        indicator = np.array([np.bincount(row, minlength=7) for row in bins.reshape(20, per_row)])
     vectors, dense = rng.random((20, width)), rng.normal(size=(20, 4))
     total, squares = np.zeros((7, width, 4)), np.zeros((7 if with_squares else 0, 4))
-    _kernels.sum_dense(ptr, bins, vectors, dense, 4, 18, total, squares)
+    _kernels.sum_dense(ptr, bins, per_row, vectors, dense, 4, 18, total, squares)
     rows = slice(4, 18)
     expected = np.einsum("ib,ik,ij->bkj", indicator[rows], vectors[rows], dense[rows])
     np.testing.assert_allclose(total, expected)

@@ -130,9 +130,16 @@ def category_bins(
 
 
 def make_blocks(
-    features: Sequence[FeatureBins], codes: Sequence[NDArray[np.uint16]], bins_at_once: int
+    features: Sequence[FeatureBins],
+    codes: Sequence[NDArray[np.uint16]],
+    bins_at_once: dict[bool, int],
 ) -> tuple[list[Block], list[Compressed]]:
-    """Group the features for summing, those with a default bin apart from those without."""
+    """Group the features for summing, those with a default bin apart from those without.
+
+    ``bins_at_once`` is the largest number of bins in a block, for features with and without. No
+    block holds more than a quarter of all bins, so that there is something to share.
+    """
+    quarter = -(-sum(bins.n_bins for bins in features) // 4)
     blocks: list[Block] = []
     rows: list[Compressed] = []
     for has_default in (False, True):
@@ -141,7 +148,7 @@ def make_blocks(
         for k, bins in enumerate(features):
             if (bins.default_bin >= 0) != has_default:
                 continue
-            if together and n_bins + bins.n_bins > bins_at_once:
+            if together and n_bins + bins.n_bins > min(bins_at_once[has_default], quarter):
                 blocks.append(_block([features[i] for i in together]))
                 rows.append(_block_rows(blocks[-1], [codes[i] for i in together]))
                 together, n_bins = [], 0

@@ -45,7 +45,7 @@ _PROMISING = 1.1
 _STALE = 0.25
 # Predicted decrease, relative to the objective at the start, at which a model is fitted. The last
 # step is taken unseen: with a new Hessian it squares the error, with an old one it divides it.
-_TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1e-12}
+_TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-8, HessianUse.CONSTANT: 1e-12}
 # Predicted decrease, per parameter, that is not worth another dear Hessian: a rare category without
 # events has no finite optimum to speak of, and its way there is long. (Of the loss, one unit per
 # parameter is what chance alone makes of it.)

@@ -123,15 +123,16 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
     """
     start, stop = rows.spans[node]
     target, weight = rows.target[start:stop], rows.weight[start:stop]
-    factors = np.column_stack([weight, np.ones(stop - start)])
-    return np.concatenate(
-        [
-            [stop - start, weight.sum()],
-            _column_sums(rows, start, stop, factors).ravel(),
-            _column_sums(rows, start, stop, factors, squared=True).ravel(),
-            loss.support(target, weight),
-        ]
-    )
+    sums = [np.array([stop - start, weight.sum()])]
+    is_uniform = stop > start and weight.min() == weight.max()
+    for squared in (False, True):
+        by_weight = _column_sums(rows, start, stop, weight[:, None], squared)
+        if is_uniform:
+            by_row = by_weight / weight[0]
+        else:
+            by_row = _column_sums(rows, start, stop, np.ones((stop - start, 1)), squared)
+        sums += [by_weight[0], by_row[0]]
+    return np.concatenate([*sums, loss.support(target, weight)])
 
 
 def move_dense(rows: Rows, node: int, center: Floats, scale: Floats) -> None:
@@ -301,7 +302,9 @@ def bin_sums(
     s, n_dense = rows.sparse, rows.dense.shape[1]
     total = np.zeros((n_bins, width, n_dense))
     dense_squares = np.zeros((n_bins if squares else 0, n_dense))
-    _kernels.sum_dense(*where, rows.vectors, rows.dense, start, stop, total, dense_squares)
+    _kernels.sum_dense(
+        *where, given.per_row, rows.vectors, rows.dense, start, stop, total, dense_squares
+    )
     has_values = len(s.val) > 0
     sparse_total = np.zeros((n_bins, rows.n_sparse, width + has_values))
     if rows.n_sparse:

@@ -21,6 +21,7 @@ from glassleaf.criteria import Criterion, Side
 from glassleaf.design import Layout
 from glassleaf.renormalizers import NodeUnits, Renormalizer, SideSums
 from glassleaf.rows import BinSums
+from glassleaf.scratch import scratch
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -178,22 +179,22 @@ _ADD, _SMALLEST, _LARGEST = 0, 1, 2
 def _both_sides(
     sums: BinSums, shape: tuple[NDArray[Any], ...], n_candidates: int
 ) -> tuple[SideSums, SideSums]:
-    def combine(table: NDArray[Any] | None, operation: int = _ADD) -> tuple[Any, Any]:
+    def combine(name: str, table: NDArray[Any] | None, operation: int = _ADD) -> tuple[Any, Any]:
         if table is None:
             return None, None
         flat = table.reshape(len(table), -1)
-        left, right = np.empty((2, n_candidates, flat.shape[1]))
+        left, right = scratch(name, (2, n_candidates, flat.shape[1]))
         _kernels.combine_sides(flat, *shape, operation, left, right)
         kept = (n_candidates, *table.shape[1:])
         return left.reshape(kept), right.reshape(kept)
 
     pairs = [
-        combine(sums.count.astype(np.float64)),
-        combine(sums.values),
-        combine(sums.columns),
-        combine(sums.squares),
-        combine(sums.low, _SMALLEST),
-        combine(sums.high, _LARGEST),
+        combine("count", sums.count.astype(np.float64)),
+        combine("values", sums.values),
+        combine("columns", sums.columns),
+        combine("squares", sums.squares),
+        combine("low", sums.low, _SMALLEST),
+        combine("high", sums.high, _LARGEST),
     ]
     left, right = zip(*pairs, strict=True)
     return SideSums(*left), SideSums(*right)

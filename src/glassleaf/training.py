@@ -30,8 +30,9 @@ Bools = NDArray[np.bool_]
 
 # A model with more parameters than this would need gigabytes for its Hessian alone.
 _MAX_PARAMETERS = 10_000
-# Size of the sums of features that are summed together: about what a core's cache holds.
-_BLOCK_BYTES = 1 << 20
+# Size of the sums of features that are summed together: about what a core's cache holds where they
+# are summed row by row, and enough to be worth a task where they are summed one after the other.
+_BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
 
 
 @dataclass(frozen=True)
@@ -188,9 +189,13 @@ def _plain_design(
     return Design((matrix - center) / scale, empty, layout, terms), (center, scale)
 
 
-def _bins_at_once(design: Design, settings: Settings) -> int:
+def _bins_at_once(design: Design, settings: Settings) -> dict[bool, int]:
     per_bin = 8 * (settings.loss.n_outputs + 2) * (design.layout.n_columns + 1)
-    return min(max(_BLOCK_BYTES // per_bin, 32), np.iinfo(binning.BIN_DTYPE).max)
+    most = int(np.iinfo(binning.BIN_DTYPE).max)
+    return {
+        has_default: min(max(size // per_bin, 32), most)
+        for has_default, size in _BLOCK_BYTES.items()
+    }
 
 
 def _vector_width(settings: Settings) -> int:

@@ -36,11 +36,12 @@ _FAR_OUT = 30.0
 _AT_ZERO = 1e-12
 # An exponential and a logarithm take about as long as so many multiplications.
 _LOSS_WORK = 20
-# Rows times columns of the largest node above which the threads share the passes over the rows,
-# below which they share the nodes.
-_SHARED_WORK = 5_000_000
+# Rows times columns: if the largest node has more, threads share each pass over the rows; if all
+# nodes together have fewer, threads would only get in each other's way; else they share the nodes.
+_SHARED_CELLS = 5_000_000
+_SERIAL_CELLS = 2_500_000
 # A Hessian of more products than this is worth keeping for some rounds.
-_DEAR_PRODUCTS = 2_000_000
+_DEAR_PRODUCTS = 4_000_000
 
 
 @dataclass
@@ -173,8 +174,8 @@ class LinearModels:
     def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Fit the models of several nodes."""
         nodes = list(zip(ids, models, strict=True))
-        largest = max(model.count for model in models) * self._layout.n_columns
-        if largest > _SHARED_WORK:
+        cells = [model.count * self._layout.n_columns for model in models]
+        if max(cells) > _SHARED_CELLS or sum(cells) < _SERIAL_CELLS:
             self._fit_together(nodes)
         else:
             self._backend.apart(self._fit_together, nodes)
