@@ -335,3 +335,66 @@ def test_a_refit_that_fails_on_fewer_columns_leaves_no_model_for_them(data, kind
         model.set_params(alpha=-1.0).fit(X[:, :2], y)
     with pytest.raises(ValueError, match="2 features"):  # the tree still has 3
         model.predict(X[:, :2])
+
+
+# --- what a hostile or unlucky user passes -------------------------------------------------------
+
+
+def test_masked_cells_are_missing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y, mask = X[:, 0].copy(), rng.random((200, 2)) < 0.1
+    masked = ModelTreeRegressor().fit(np.ma.array(X, mask=mask), y)
+    missing = ModelTreeRegressor().fit(np.where(mask, np.nan, X), y)
+    assert masked.tree_ == missing.tree_
+
+
+@pytest.mark.parametrize("what", ["X", "y"])
+def test_arrays_of_dates_are_refused(what):
+    dates, numbers = np.arange(50).astype("M8[D]"), np.arange(50.0)
+    X, y = (dates[:, None], numbers) if what == "X" else (numbers[:, None], dates)
+    with pytest.raises(TypeError, match=rf"{what} has the type datetime64"):
+        ModelTreeRegressor().fit(X, y)
+
+
+def test_numbers_where_there_was_text_are_an_error():
+    X = pd.DataFrame({"a": ["x", "y"] * 50, "b": np.arange(100.0)})
+    model = ModelTreeRegressor().fit(X, X["b"])
+    with pytest.raises(ValueError, match="'a' held text.*numbers now"):
+        model.predict(X.assign(a=1.5))
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [(2.0, "1D"), (["a"] * 100, "sample_weight"), (np.full(100, 1e200), "sample_weight")],
+)
+def test_weights_that_are_none_name_sample_weight(weight, message):
+    X = np.arange(100.0)[:, None]
+    with pytest.raises((TypeError, ValueError), match=message):
+        ModelTreeRegressor().fit(X, X[:, 0], sample_weight=weight)
+
+
+def test_a_target_that_would_overflow_is_an_error():
+    X = np.arange(100.0)[:, None]
+    with pytest.raises(ValueError, match="y contains 9.9e\\+156"):
+        ModelTreeRegressor().fit(X, X[:, 0] * 1e155)
+
+
+def test_labels_that_cannot_be_sorted_name_y():
+    X = np.arange(100.0)[:, None]
+    with pytest.raises(TypeError, match="y mixes labels.*int, str"):
+        ModelTreeClassifier().fit(X, np.array([1, "x"] * 50, dtype=object))
+
+
+def test_a_huge_cell_does_not_remove_its_column():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    X[0, 0] = 1e200
+    model = ModelTreeRegressor(max_depth=0).fit(X, X[:, 1])
+    assert np.isfinite(model.tree_.coef).all()
+    assert model.score(X, X[:, 1]) > 0.99
+
+
+def test_extreme_class_weights_leave_the_model_finite():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = ModelTreeClassifier(class_weight={0: 1, 1: 1e16}).fit(X, X[:, 0] > 0)
+    assert np.isfinite(model.tree_.intercept).all()

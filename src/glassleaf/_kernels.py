@@ -1,4 +1,4 @@
-"""Tight loops over rows. Arrays in, sums out; no Python objects, no names of criteria.
+"""Tight loops. Arrays in, arrays out; no Python objects, no names of criteria.
 
 Every kernel is compiled once per machine (``cache=True``) and releases the GIL, so that threads
 may run it side by side. Conventions:

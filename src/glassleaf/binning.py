@@ -39,7 +39,6 @@ class FeatureBins:
     lower: Floats
     upper: Floats
     is_categorical: bool
-    has_missing: bool
     default_bin: int = -1
 
     @property
@@ -63,7 +62,7 @@ class Block:
 
 
 # A node as a block of its own: one bin with all its rows.
-WHOLE = Block((FeatureBins(-1, 0, np.zeros(0), np.zeros(0), False, False),), (0,))
+WHOLE = Block((FeatureBins(-1, 0, np.zeros(0), np.zeros(0), False),), (0,))
 
 
 def learn_bins(values: Floats, weight: Floats | None, max_bins: int) -> tuple[Floats, Floats]:
@@ -114,7 +113,7 @@ def numeric_bins(
     _kernels.assign_bins(values, upper, len(upper), codes)
     is_rare = np.count_nonzero(values) <= _RARE_SHARE * len(values)
     default_bin = int(np.searchsorted(upper, 0.0)) if may_omit and is_rare else -1
-    return FeatureBins(column, len(upper), lower, upper, False, has_missing, default_bin), codes
+    return FeatureBins(column, len(upper), lower, upper, False, default_bin), codes
 
 
 def category_bins(
@@ -125,8 +124,7 @@ def category_bins(
     most_frequent = int(np.argmax(np.bincount(bins, minlength=n_categories + 1)))
     default_bin = most_frequent if may_omit else -1
     none = np.zeros(0)
-    has_missing = bool((codes < 0).any())
-    return FeatureBins(column, n_categories, none, none, True, has_missing, default_bin), bins
+    return FeatureBins(column, n_categories, none, none, True, default_bin), bins
 
 
 def make_blocks(

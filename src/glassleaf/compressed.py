@@ -24,10 +24,6 @@ class Compressed:
     val: NDArray[np.float64]
     per_row: int = -1  # the number of entries of every row, if it is the same for all
 
-    @property
-    def n_rows(self) -> int:
-        return len(self.ptr) - 1
-
     def reorder(self, start: int, stop: int, order: NDArray[np.int64]) -> None:
         """Put the rows start..stop into a new order, in place."""
         if self.per_row >= 0:

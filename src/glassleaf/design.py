@@ -129,7 +129,12 @@ def weighted_moments(values: Floats, weight: Floats | None) -> tuple[float, floa
     """Mean and standard deviation, in two passes so that a large mean costs no digits."""
     mean = float(np.average(values, weights=weight))
     deviation = values - mean
-    return mean, float(np.sqrt(np.average(deviation * deviation, weights=weight)))
+    # Squares of very large or very small numbers would leave the range of a float.
+    largest = float(np.abs(deviation).max(initial=0.0))
+    if largest == 0.0 or not np.isfinite(largest):
+        return mean, largest
+    deviation /= largest
+    return mean, largest * float(np.sqrt(np.average(deviation * deviation, weights=weight)))
 
 
 class DesignBuilder:

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_array
 from sklearn.utils.class_weight import compute_sample_weight
@@ -42,6 +41,9 @@ from glassleaf.tree import Tree
 from glassleaf.weak_models import WeakModel
 
 Floats = NDArray[np.float64]
+
+# Squares and sums of squares of anything larger may overflow.
+_LARGEST_NUMBER = 1e140
 
 
 class _ModelTree(BaseEstimator):
@@ -113,14 +115,16 @@ class _ModelTree(BaseEstimator):
                 " see glassleaf.WeakModel."
             )
         renormalizer = parameters.choice("renormalize", self.renormalize, RENORMALIZERS)
-        if weak_model is not None and self.renormalize is not None and self._uses_gradient():
+        criterion = self._criterion(n_classes)
+        uses_gradient = criterion.uses == "gradient"
+        if weak_model is not None and self.renormalize is not None and uses_gradient:
             raise ValueError(
                 f"renormalize={self.renormalize!r} is defined for linear models only."
                 " With a weak_model of your own, set renormalize=None."
             )
         return Settings(
             loss=self._loss,
-            criterion=self._criterion(n_classes),
+            criterion=criterion,
             renormalizer=renormalizer,
             penalty=Penalty(
                 parameters.real_number("alpha", self.alpha, 0.0),
@@ -131,16 +135,13 @@ class _ModelTree(BaseEstimator):
             max_leaf_nodes=parameters.whole_number(
                 "max_leaf_nodes", self.max_leaf_nodes, 1, none="no limit"
             ),
-            min_samples_leaf=self.min_samples_leaf,
+            min_samples_leaf=parameters.leaf_size(self.min_samples_leaf),
             min_gain=parameters.real_number("min_gain", self.min_gain, 0.0),
             max_bins=self._max_bins(),
             n_threads=parameters.n_threads(self.n_jobs),
             n_classes=n_classes,
             weak_model=weak_model,
         )
-
-    def _uses_gradient(self) -> bool:
-        return getattr(self.criterion, "uses", self.criterion) == "gradient"
 
     def _criterion(self, n_classes: int) -> Criterion:
         gradient: Criterion = criteria.GradientGain()
@@ -191,6 +192,7 @@ class _ModelTree(BaseEstimator):
                     " at least one of each is needed."
                 )
             return table
+        X = _plain_array(X)
         text = _is_text_array(X)
         checked = validate_data(
             self,
@@ -370,6 +372,8 @@ default="from_dtype"
                 Loss,
                 "a glassleaf.losses.Loss",
             )
+            if self._loss.n_outputs != 1:
+                raise ValueError(f"loss={describe(self.loss)} is not one of a single number.")
             table = self._read(X, reset=True)
             target = _numeric_target(y, table.n_rows)
             self._fit_tree(table, target, _weights(sample_weight, X), n_classes=0)
@@ -386,11 +390,8 @@ default="from_dtype"
         -------
         ndarray of shape (n_samples,)
         """
-        return self._loss_of_fit().inverse_link(self._raw(X)[:, 0])
-
-    def _loss_of_fit(self) -> Loss:
-        check_is_fitted(self)
-        return self._loss
+        raw = self._raw(X)
+        return self._loss.inverse_link(raw[:, 0])
 
 
 class ModelTreeClassifier(ClassifierMixin, _ModelTree):
@@ -496,7 +497,7 @@ verbose, random_state
             table = self._read(X, reset=True)
             labels = _labels(y, table.n_rows)
             weight = self._class_weighted(labels, _weights(sample_weight, X))
-            self.classes_, target = np.unique(labels[weight > 0], return_inverse=True)
+            self.classes_, target = _distinct(labels[weight > 0])
             n_classes = len(self.classes_)
             if n_classes < 2:
                 raise ValueError(
@@ -509,8 +510,17 @@ verbose, random_state
             self._loss = parameters.named_or_object(
                 "loss", self.loss, {"log_loss": default}, Loss, "a glassleaf.losses.Loss"
             )
+            self._check_loss(n_classes)
             self._fit_tree(table, encoded, weight, n_classes)
         return self
+
+    def _check_loss(self, n_classes: int) -> None:
+        n_outputs = self._loss.n_outputs
+        found = self._loss.inverse_link(np.zeros(1) if n_outputs == 1 else np.zeros((1, n_outputs)))
+        if found.shape != (1, n_classes):
+            raise ValueError(
+                f"loss={describe(self.loss)} does not give probabilities of {n_classes} classes."
+            )
 
     def _class_weighted(self, labels: NDArray[Any], weight: Floats) -> Floats:
         if self.class_weight is None:
@@ -563,12 +573,7 @@ verbose, random_state
         ndarray of shape (n_samples, n_classes)
         """
         raw = self.decision_function(X)
-        if isinstance(self._loss, BinaryLogLoss):
-            return np.column_stack([log_expit(-raw), log_expit(raw)])
-        if isinstance(self._loss, MulticlassLogLoss):
-            return np.asarray(log_softmax(raw, axis=1))
-        with np.errstate(divide="ignore"):
-            return np.log(self._loss.inverse_link(raw))
+        return self._loss.log_inverse_link(raw)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class.
@@ -588,6 +593,21 @@ verbose, random_state
 # --- what comes in -------------------------------------------------------------------------------
 
 
+def _plain_array(X: Any) -> Any:
+    """Arrays of kinds that numpy would silently turn into numbers, made plain or refused."""
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise TypeError("X is a lazy table; collect it first: fit(X.collect(), ...).")
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("M", "m"):
+        raise TypeError(
+            f"X has the type {X.dtype}, which is neither a number nor a category."
+            " Convert it, for example to days since a fixed day."
+        )
+    return X.astype(str) if kind == "S" else X
+
+
 def _is_text_array(X: Any) -> bool:
     """Whether X is an array of objects or strings that may hold categories."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
@@ -603,7 +623,14 @@ def _numeric_target(y: Any, n_rows: int) -> Floats:
         raise ValueError(
             "requires y to be passed, but the target y is None: pass the values to predict."
         )
-    target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", allow_nd=True)
+    if getattr(getattr(y, "dtype", None), "kind", "") in ("M", "m"):
+        raise TypeError(f"y has the type {y.dtype}; it must be numbers.")
+    try:
+        target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", allow_nd=True)
+    except (TypeError, ValueError) as error:
+        if "y" in str(error).split():
+            raise
+        raise type(error)(f"y must be numbers, one per row: {error}") from None
     if target.ndim > 1 and target.shape[1] > 1:
         raise ValueError(
             f"y has the shape {target.shape}; only one target is supported."
@@ -611,6 +638,11 @@ def _numeric_target(y: Any, n_rows: int) -> Floats:
         )
     target = column_or_1d(target, warn=True)
     check_consistent_length(np.empty(n_rows), target)
+    if np.abs(target).max(initial=0.0) > _LARGEST_NUMBER:
+        raise ValueError(
+            f"y contains {float(np.abs(target).max()):g}; squares of it would overflow."
+            " Divide y by a constant."
+        )
     return np.array(target)
 
 
@@ -624,13 +656,37 @@ def _labels(y: Any, n_rows: int) -> NDArray[Any]:
         raise ValueError("Input y contains NaN or infinity; every row needs a label.")
     if labels.dtype.kind == "O" and any(is_missing(label) for label in labels):
         raise ValueError("Input y contains a missing value; every row needs a label.")
+    _distinct(labels)
     check_classification_targets(labels)
     check_consistent_length(np.empty(n_rows), labels)
     return np.asarray(labels)
 
 
+def _distinct(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise TypeError(f"y mixes labels of types that cannot be sorted: {kinds}.") from None
+    return classes, codes
+
+
 def _weights(given: Any, X: Any) -> Floats:
+    if given is not None:
+        try:
+            given = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"sample_weight={describe(given)} must be numbers, one per row."
+            ) from None
+        if given.ndim != 1:
+            raise ValueError(
+                f"Sample weights must be 1D, one number per row; sample_weight has the shape"
+                f" {given.shape}."
+            )
     weight = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+    if weight.sum() > _LARGEST_NUMBER:
+        raise ValueError("sample_weight is so large that sums of it overflow; divide it.")
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
     return np.array(weight)

@@ -74,7 +74,6 @@ class Node:
     """A node while the tree grows; ``children`` is set when it is split."""
 
     id: int
-    parent: int
     depth: int
     model: NodeModel
     split: Split | None = None
@@ -85,7 +84,7 @@ def grow(
     backend: Backend, models: Models, search: SplitSearch, limits: Limits, start: Floats
 ) -> list[Node]:
     """Grow a tree; the nodes come in the order in which they were made, the root first."""
-    root = Node(0, -1, 0, models.root(start))
+    root = Node(0, 0, models.root(start))
     nodes = [root]
     fresh = [root]
     frontier: list[Node] = []
@@ -133,7 +132,7 @@ def split_nodes(
     parents = [node for node in chosen for _ in range(2)]
     made = models.children(ids, [parent.model for parent in parents])
     fresh = [
-        Node(new, parent.id, parent.depth + 1, model)
+        Node(new, parent.depth + 1, model)
         for new, parent, model in zip(ids, parents, made, strict=True)
     ]
     nodes += fresh

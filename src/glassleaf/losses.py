@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 
 from glassleaf import _kernels
 
@@ -55,6 +55,11 @@ class Loss(ABC):
     def inverse_link(self, raw: Floats) -> Floats:
         """Raw prediction to the scale of y (classes: to probabilities)."""
         return raw
+
+    def log_inverse_link(self, raw: Floats) -> Floats:
+        """Logarithm of ``inverse_link``; override where that can be had without underflow."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.inverse_link(raw))
 
     def check_target(self, y: Floats) -> None:
         """Raise ``ValueError`` if y lies outside the range of this loss."""
@@ -97,7 +102,7 @@ def _require_range(y: Floats, inside: NDArray[np.bool_], loss: str, accepted: st
     if not inside.all():
         row = int(np.argmin(inside))
         raise ValueError(
-            f"loss={loss!r} needs {accepted}; y[{row}] is {y[row]!r}."
+            f"loss={loss!r} needs {accepted}; y[{row}] is {float(y[row])!r}."
             " Use another loss or remove such rows."
         )
 
@@ -206,11 +211,13 @@ class BinaryLogLoss(Loss):
         return _filled(_kernels.binary_log_loss, y, raw, _FAR_WRONG)
 
     def inverse_link(self, raw: Floats) -> Floats:
-        positive = expit(raw)
-        return np.column_stack([expit(-raw), positive])
+        return np.column_stack([expit(-raw), expit(raw)])
+
+    def log_inverse_link(self, raw: Floats) -> Floats:
+        return np.column_stack([log_expit(-raw), log_expit(raw)])
 
     def start(self, y: Floats, weight: Floats) -> Floats:
-        share = np.average(y, weights=weight)
+        share = np.clip(np.average(y, weights=weight), 1e-15, 1.0 - 1e-15)
         return np.atleast_1d(np.log(share / (1.0 - share)))
 
     def support(self, y: Floats, weight: Floats) -> Floats:
@@ -238,6 +245,9 @@ class MulticlassLogLoss(Loss):
 
     def inverse_link(self, raw: Floats) -> Floats:
         return np.asarray(softmax(raw, axis=1))
+
+    def log_inverse_link(self, raw: Floats) -> Floats:
+        return np.asarray(log_softmax(raw, axis=1))
 
     def start(self, y: Floats, weight: Floats) -> Floats:
         share = _class_weights(y, weight, self.n_outputs)

@@ -43,8 +43,9 @@ _SUFFICIENT = 0.3
 _PROMISING = 1.1
 # A step that leaves more than this share of the last predicted decrease calls for a new Hessian.
 _STALE = 0.25
-# Predicted decrease, relative to the objective at the start, at which a model is fitted. The last
-# step is taken unseen: with a new Hessian it squares the error, with an old one it divides it.
+# Predicted decrease, relative to the objective at the start, at which a model is fitted; looser
+# where passes over the rows are dear, which is where there are so many of them that the rest is
+# far below chance. The last step is still taken, unseen.
 _TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-8, HessianUse.CONSTANT: 1e-12}
 # Predicted decrease, per parameter, that is not worth another dear Hessian: a rare category without
 # events has no finite optimum to speak of, and its way there is long. (Of the loss, one unit per

@@ -69,20 +69,18 @@ def named_or_object(name: str, value: Any, choices: Mapping[str, T], kind: Any, 
     return value  # type: ignore[no-any-return]
 
 
-def leaf_size(value: Any, n_rows: int, default: int) -> int:
-    """min_samples_leaf as a number of rows: a count, a share of all rows, or the default."""
+def leaf_size(value: Any) -> int | float | None:
+    """min_samples_leaf: a number of rows, a share of all rows, or None for the default."""
     accepted = "an integer >= 1, a share between 0 and 1, or None for max(10, terms + 1)"
     if value is None:
-        return default
+        return None
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"min_samples_leaf={describe(value)} must be {accepted}.")
-    if isinstance(value, Integral):
-        if value < 1:
-            raise ValueError(f"min_samples_leaf={describe(value)} must be {accepted}.")
+    if isinstance(value, Integral) and int(value) >= 1:
         return int(value)
-    if not 0.0 < float(value) < 1.0:
+    if isinstance(value, Integral) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"min_samples_leaf={describe(value)} must be {accepted}.")
-    return max(1, int(np.ceil(float(value) * n_rows)))
+    return float(value)
 
 
 def check_random_state(value: Any) -> None:

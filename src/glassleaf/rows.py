@@ -1,8 +1,9 @@
 """The training rows, and every function that touches them.
 
 Each function takes a :class:`Rows` and a node and returns small arrays that can be added over
-rows, or changes nothing but the order and units of the rows it was given. The rows of a node lie
-next to each other, so that kernels run over a plain range; ``route`` keeps it so.
+rows, or changes nothing but the rows' own state: order, units, the vectors of the next search. The
+rows of a node lie next to each other, so that kernels run over a plain range; ``route`` keeps it
+so.
 
 Dense columns are standardized over all rows. Where those of a node lie so far out or so close
 together that sums of squares would lose digits, ``move_dense`` puts them into the node's own units.
@@ -10,7 +11,7 @@ together that sums of squares would lose digits, ``move_dense`` puts them into t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Rows:
     weight: Floats
     blocks: list[Compressed]
     spans: dict[int, tuple[int, int]]
-    vectors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    vectors: Floats
 
     @property
     def n_kept(self) -> int:
@@ -198,7 +199,8 @@ def model_sums(
     gradient = _with_constant(_column_sums(rows, start, stop, slope), slope)
     hessian = None
     if with_hessian:
-        curvature = curvature.reshape(stop - start, -1) * weight[:, None]
+        n_pairs = n_outputs * (n_outputs + 1) // 2
+        curvature = curvature.reshape(stop - start, n_pairs) * weight[:, None]
         hessian = _hessian(rows, start, stop, curvature, n_outputs)
     return ModelSums(float(weight @ value), gradient, hessian)
 

@@ -15,6 +15,11 @@ from numpy.typing import NDArray
 _memory = threading.local()
 
 
+def clear() -> None:
+    """Give this thread's memory back; that of other threads goes with them."""
+    vars(_memory).clear()
+
+
 def scratch(name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """An array with undefined content, valid until this thread asks for the same name again.
 

@@ -50,7 +50,7 @@ class Question:
     """What is asked of the sums: the criterion, its units, and the smallest side allowed."""
 
     criterion: Criterion
-    renormalizer: Renormalizer | None
+    renormalizer: Renormalizer
     min_count: int
 
 
@@ -213,7 +213,7 @@ def _score(left: SideSums, right: SideSums, units: NodeUnits, question: Question
 
 
 def _side(side: SideSums, units: NodeUnits, question: Question) -> Side:
-    if side.columns is None or question.renormalizer is None:
+    if side.columns is None:
         return Side(side.count, side.weight, side.values[:, :-1])
     return Side(side.count, side.weight, question.renormalizer.gradient(side, units))
 

@@ -29,8 +29,6 @@ UNKNOWN = -1.0  # a category that training never saw, in a raw matrix
 _MAX_CATEGORIES = 60_000
 # Rows per piece when predicting: large enough to amortize a call, small enough for any memory.
 _PIECE_ROWS = 65_536
-# Adjacent columns of a row-major array are read together: one pass over its memory, not sixteen.
-_COLUMNS_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -73,10 +71,13 @@ class Table(Protocol):
     n_rows: int
     names: list[str] | None
     n_columns: int
-    columns_at_once: int  # adjacent columns that are best read by one thread
 
     def numeric(self, column: int) -> Floats:
         """Values as float64, NaN where missing."""
+        ...
+
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        """The same for several columns, read together where that is faster."""
         ...
 
     def labels(self, column: int) -> Labels:
@@ -101,23 +102,19 @@ class ArrayTable:
     """A two-dimensional array of numbers."""
 
     names: list[str] | None = None
-    columns_at_once = _COLUMNS_AT_ONCE
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values = values
         self.n_rows, self.n_columns = values.shape
-        self._read: tuple[int, Floats] = (-1, np.empty((0, 0)))
 
     def numeric(self, column: int) -> Floats:
-        if not self.values.flags.c_contiguous:
-            return np.array(self.values[:, column], dtype=np.float64)
-        group, offset = divmod(column, _COLUMNS_AT_ONCE)
-        read = self._read
-        if read[0] != group:
-            first = group * _COLUMNS_AT_ONCE
-            several = self.values[:, first : first + _COLUMNS_AT_ONCE].T
-            read = self._read = (group, np.array(several, dtype=np.float64, order="C"))
-        return np.asarray(read[1][offset])
+        return np.array(self.values[:, column], dtype=np.float64)
+
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        # Adjacent columns of a row-major array: one pass over its memory, not one for each.
+        first, last = min(columns), max(columns) + 1
+        several = np.array(self.values[:, first:last].T, dtype=np.float64, order="C")
+        return [several[column - first] for column in columns]
 
     def labels(self, column: int) -> Labels:
         return _numbers_as_labels(self.numeric(column))
@@ -133,7 +130,6 @@ class SparseTable:
     """A scipy sparse matrix; absent entries are zeros."""
 
     names: list[str] | None = None
-    columns_at_once = 1
 
     def __init__(self, values: Any) -> None:
         self.values = sparse.csc_array(values)
@@ -152,6 +148,9 @@ class SparseTable:
         out[rows] = values
         return out
 
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        return [self.numeric(column) for column in columns]
+
     def labels(self, column: int) -> Labels:
         return _numbers_as_labels(self.numeric(column))
 
@@ -166,7 +165,6 @@ class ObjectTable:
     """A two-dimensional array of Python objects: each column is numbers or text."""
 
     names: list[str] | None = None
-    columns_at_once = 1
 
     def __init__(self, values: NDArray[np.object_]) -> None:
         self.values = values
@@ -174,6 +172,9 @@ class ObjectTable:
 
     def numeric(self, column: int) -> Floats:
         return _objects_as_numbers(self.values[:, column], f"x{column}")
+
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        return [self.numeric(column) for column in columns]
 
     def labels(self, column: int) -> Labels:
         return _objects_as_labels(self.values[:, column], f"x{column}")
@@ -187,8 +188,6 @@ class ObjectTable:
 
 class FrameTable:
     """A pandas, polars, pyarrow, ... table, read through narwhals."""
-
-    columns_at_once = 1
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         self.frame = frame
@@ -214,6 +213,9 @@ class FrameTable:
                 f"Column {name!r} contains infinity. Replace it by a number or by a missing value."
             )
         return values
+
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        return [self.numeric(column) for column in columns]
 
     def labels(self, column: int) -> Labels:
         series = self._series(column)
@@ -317,6 +319,10 @@ def raw_matrix(table: Table, columns: Sequence[Column]) -> Floats:
             out[:, j] = table.numeric(j)
             continue
         found = table.labels(j)
+        if found.values and _are_text(column.categories) and not _are_text(found.values):
+            raise ValueError(
+                f"Column {column.name!r} held text when the model was fitted and holds numbers now."
+            )
         codes = found.recoded(column.categories, unknown=len(column.categories)).codes
         values = codes.astype(np.float64)
         values[codes == len(column.categories)] = UNKNOWN
@@ -408,7 +414,7 @@ def _objects_as_numbers(values: NDArray[np.object_], name: str) -> Floats:
     for row, value in enumerate(values):
         try:
             out[row] = np.nan if is_missing(value) else convert(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise _not_a_value(name, row, value) from None
     if np.isinf(out).any():
         raise ValueError(f"Column {name!r} contains infinity.")
@@ -428,6 +434,10 @@ def _unusable(name: str, dtype: Any) -> TypeError:
         f"Column {name!r} has the type {dtype}, which is neither a number nor a category."
         " Convert it (a date, for example, to days since a fixed day) or drop it."
     )
+
+
+def _are_text(values: Sequence[Any]) -> bool:
+    return any(isinstance(value, str) for value in values)
 
 
 def _ordered(values: list[Any]) -> list[Any]:

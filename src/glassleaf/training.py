@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf import _kernels, binning, parameters
+from glassleaf import _kernels, binning
 from glassleaf.backends.local import LocalBackend
 from glassleaf.binning import FeatureBins
 from glassleaf.compressed import Compressed
@@ -33,6 +34,10 @@ _MAX_PARAMETERS = 10_000
 # Size of the sums of features that are summed together: about what a core's cache holds where they
 # are summed row by row, and enough to be worth a task where they are summed one after the other.
 _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
+
+
+# Size of the columns that one task reads at a time.
+_GROUP_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,15 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
 # --- preparing the rows --------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Prepared:
+    """One column, read and binned: ``values`` if numeric, ``bins`` if it may split."""
+
+    position: int
+    values: Floats | None
+    bins: tuple[FeatureBins, NDArray[np.uint16]] | None
+
+
 def _prepare(
     table: Table,
     columns: Sequence[Column],
@@ -129,48 +143,56 @@ def _prepare(
     may_omit = not settings.renormalizer.needs_ranges
     features: list[FeatureBins] = []
     bins: list[NDArray[np.uint16]] = []
-    # As few tasks as keep all threads busy: waking a thread takes as long as a column.
-    at_once = max(table.columns_at_once, -(-table.n_columns // (2 * settings.n_threads)))
 
-    def numeric_columns(group: int) -> list[tuple[Floats, FeatureBins, NDArray[np.uint16]] | None]:
-        first = group * at_once
-        return [
-            None
-            if columns[j].is_categorical
-            else _numeric_column(table, j, roles.splits[j], weight, settings.max_bins, may_omit)
-            for j in range(first, min(first + at_once, table.n_columns))
-        ]
+    def read(group: range) -> list[_Prepared]:
+        numeric = [j for j in group if not columns[j].is_categorical]
+        values = dict(zip(numeric, table.numeric_columns(numeric), strict=True)) if numeric else {}
+        prepared = []
+        for j in group:
+            own = None
+            if roles.splits[j] and j in values:
+                own = binning.numeric_bins(j, values[j], weight, settings.max_bins, may_omit)
+            elif roles.splits[j]:
+                own = binning.category_bins(j, codes[j], len(columns[j].categories or ()), may_omit)
+            prepared.append(_Prepared(j, values.get(j), own))
+        return prepared
 
-    groups = range(-(-table.n_columns // at_once))
+    groups = _column_groups(table, settings.n_threads)
     with ThreadPoolExecutor(settings.n_threads) as pool:
-        for group, prepared in zip(groups, pool.map(numeric_columns, groups), strict=True):
-            for offset, numeric in enumerate(prepared):
-                j = group * at_once + offset
-                if numeric is not None:
-                    values, own_features, own_bins = numeric
-                    if roles.leaves[j]:
-                        builder.add_numeric(j, values)
-                    else:
-                        builder.skip_numeric(j)
-                else:
-                    n_categories = len(columns[j].categories or ())
-                    own_features, own_bins = binning.category_bins(
-                        j, codes[j], n_categories, may_omit
-                    )
-                    if roles.leaves[j]:
-                        builder.add_categories(j, codes[j], n_categories)
-                if roles.splits[j]:
-                    features.append(own_features)
-                    bins.append(own_bins)
+        for first in range(0, len(groups), settings.n_threads):  # a few at a time: memory
+            for column in chain.from_iterable(
+                pool.map(read, groups[first : first + settings.n_threads])
+            ):
+                _add_to_design(builder, column, columns, codes, roles)
+                if column.bins is not None:
+                    features.append(column.bins[0])
+                    bins.append(column.bins[1])
     return features, bins, builder.build()
 
 
-def _numeric_column(
-    table: Table, j: int, may_split: bool, weight: Floats | None, max_bins: int, may_omit: bool
-) -> tuple[Floats, FeatureBins, NDArray[np.uint16]]:
-    values = table.numeric(j)
-    n_bins = max_bins if may_split else 1
-    return values, *binning.numeric_bins(j, values, weight, n_bins, may_omit)
+def _column_groups(table: Table, n_threads: int) -> list[range]:
+    """Columns for one task each: few tasks, for waking a thread takes time, of bounded size."""
+    fitting = max(1, _GROUP_BYTES // (8 * max(table.n_rows, 1)))
+    size = min(-(-table.n_columns // (2 * n_threads)), fitting)
+    last = table.n_columns
+    return [range(first, min(first + size, last)) for first in range(0, last, size)]
+
+
+def _add_to_design(
+    builder: DesignBuilder,
+    column: _Prepared,
+    columns: Sequence[Column],
+    codes: dict[int, Codes],
+    roles: Roles,
+) -> None:
+    j = column.position
+    if column.values is None:
+        if roles.leaves[j]:
+            builder.add_categories(j, codes[j], len(columns[j].categories or ()))
+    elif roles.leaves[j]:
+        builder.add_numeric(j, column.values)
+    else:
+        builder.skip_numeric(j)
 
 
 def _plain_design(
@@ -205,8 +227,10 @@ def _vector_width(settings: Settings) -> int:
 
 
 def _min_count(design: Design, n_rows: int, settings: Settings) -> int:
-    default = max(10, design.layout.n_columns + 1)
-    return parameters.leaf_size(settings.min_samples_leaf, n_rows, default)
+    wanted = settings.min_samples_leaf
+    if wanted is None:
+        return max(10, design.layout.n_columns + 1)
+    return wanted if isinstance(wanted, int) else max(1, int(np.ceil(wanted * n_rows)))
 
 
 def _check_size(layout: Layout, settings: Settings) -> None:
@@ -278,7 +302,9 @@ def _with_custom_leaves(
     tree: Tree, nodes: Sequence[Node], weak_model: WeakModel, units: tuple[Floats, Floats]
 ) -> Tree:
     models = tuple(node.model.custom for node in nodes)
-    given = {**vars(tree), "custom": CustomLeaves(weak_model, models, *units)}
-    given["coef"] = np.zeros((len(nodes), 0))
-    given["intercept"] = np.full(len(nodes), np.nan)
-    return Tree(**given)
+    return replace(
+        tree,
+        custom=CustomLeaves(weak_model, models, *units),
+        coef=np.zeros((len(nodes), 0)),
+        intercept=np.full(len(nodes), np.nan),
+    )

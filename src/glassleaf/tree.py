@@ -17,7 +17,7 @@ Inner nodes keep the model that chose their split.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -179,16 +179,18 @@ class Tree:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(Tree))
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def _same(mine: Any, other: Any) -> bool:
-    if isinstance(mine, Terms):
-        return isinstance(other, Terms) and all(
-            _same(getattr(mine, f.name), getattr(other, f.name)) for f in fields(Terms)
+    if is_dataclass(mine):
+        return type(mine) is type(other) and all(
+            _same(getattr(mine, f.name), getattr(other, f.name)) for f in fields(mine)
         )
+    if isinstance(mine, tuple) and isinstance(other, tuple):
+        return len(mine) == len(other) and all(map(_same, mine, other))
     if isinstance(mine, np.ndarray):
         return np.array_equal(mine, other, equal_nan=mine.dtype.kind == "f")
     return bool(mine == other)

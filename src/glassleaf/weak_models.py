@@ -99,11 +99,6 @@ class LinearModels:
         self._loss = loss
         self._penalty = penalty
 
-    @property
-    def n_vectors(self) -> int:
-        """Length of the row vectors that the split search sums."""
-        return self._loss.n_outputs + 1
-
     def root(self, start: Floats) -> NodeModel:
         """The root's model before it is fitted; dense columns are standardized already."""
         layout = self._layout

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from glassleaf import scratch
+
 # Multiplications that take about as long as waking a thread several times.
 _WORTH_A_THREAD = 3e6
 
@@ -38,6 +40,7 @@ class LocalBackend:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         self._blas.restore_original_limits()
+        scratch.clear()
 
     def sum(
         self,
@@ -68,13 +71,8 @@ class LocalBackend:
         else:
             list(self._pool.map(run, items))
 
-    def each(
-        self,
-        function: Callable[..., None],
-        tasks: Sequence[tuple[Any, ...]],
-        work: float = np.inf,
-    ) -> None:
-        self.sum(function, tasks, work=work)
+    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
+        self.sum(function, tasks)
 
 
 _controller: list[ThreadpoolController] = []

@@ -1,0 +1,160 @@
+"""Rows cut into shards give the same tree: sums are added, decisions taken on the sums."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import StandardScaler
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, training, weak_models
+from glassleaf import rows as on_rows
+from glassleaf.backends import local
+from glassleaf.compressed import Compressed
+from glassleaf.table import frame_table, raw_matrix
+from glassleaf.tree import term_matrix
+
+
+def cut(stored, start, stop):
+    ptr = stored.ptr[start : stop + 1]
+    here = slice(ptr[0], ptr[-1])
+    values = stored.val[here].copy() if len(stored.val) else stored.val
+    return Compressed(ptr - ptr[0], stored.idx[here].copy(), values, stored.per_row)
+
+
+class Shards:
+    """A backend as plain as can be: seven pieces of rows, results added one by one."""
+
+    n_shards = 7
+
+    def __init__(self, rows, n_threads):
+        ends = [len(rows.weight) * k // self.n_shards for k in range(self.n_shards + 1)]
+        self.shards = [
+            on_rows.Rows(
+                dense=rows.dense[a:b].copy(),
+                sparse=cut(rows.sparse, a, b),
+                n_sparse=rows.n_sparse,
+                target=rows.target[a:b].copy(),
+                weight=rows.weight[a:b].copy(),
+                blocks=[cut(block, a, b) for block in rows.blocks],
+                spans={0: (0, b - a)},
+                vectors=rows.vectors[a:b].copy(),
+            )
+            for a, b in zip(ends, ends[1:], strict=False)
+        ]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def sum(self, function, tasks, then=None, work=0):
+        totals = []
+        for task in tasks:
+            total, *others = (function(shard, *task) for shard in self.shards)
+            for other in others:
+                total = total + other
+            totals.append(total if then is None else then(task, total))
+        return totals
+
+    def each(self, function, tasks):
+        for task in tasks:
+            for shard in self.shards:
+                function(shard, *task)
+
+    def apart(self, function, items):
+        function(items)
+
+
+SETTINGS = {
+    "zscore": (ModelTreeRegressor, {}),
+    "minmax": (ModelTreeRegressor, {"renormalize": "minmax"}),
+    "raw": (ModelTreeRegressor, {"renormalize": None, "scale": None}),
+    "impurity": (ModelTreeRegressor, {"criterion": "impurity"}),
+    "huber": (ModelTreeRegressor, {"loss": "huber"}),
+    "binary": (ModelTreeClassifier, {}),
+    "multiclass": (ModelTreeClassifier, {"max_depth": 2}),
+}
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(0)
+    n = 3000
+    X = pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "b": rng.normal(size=n),
+            "c": rng.choice(list("xyz"), n),
+            "rare": (rng.random(n) < 0.05) * 1.0,
+            "far": np.where(rng.random(n) < 0.5, 0.0, 1e6) + rng.normal(size=n),
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "a"] = np.nan
+    y = np.where(X["c"] == "x", X["b"], -X["b"]) + 0.3 * rng.normal(size=n) + X["rare"]
+    y += np.where(X["far"] > 5e5, X["far"] - 1e6, -X["far"])
+    return X, y.to_numpy()
+
+
+def fitted(name, mixed, weight=None):
+    kind, settings = SETTINGS[name]
+    X, y = mixed
+    target = {"binary": y > 0, "multiclass": np.digitize(y, [-0.5, 0.5])}.get(name, y)
+    return kind(**settings).fit(X, target, sample_weight=weight).tree_
+
+
+def assert_same_tree(tree, other):
+    np.testing.assert_array_equal(tree.feature, other.feature)
+    np.testing.assert_array_equal(tree.threshold, other.threshold)
+    np.testing.assert_array_equal(tree.n_samples, other.n_samples)
+    np.testing.assert_allclose(tree.coef, other.coef, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(tree.gain, other.gain, rtol=1e-6)
+    np.testing.assert_allclose(tree.loss, other.loss, rtol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_seven_shards_give_the_same_tree(monkeypatch, mixed, name, weighted):
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, 3000) if weighted else None
+    whole = fitted(name, mixed, weight)
+    monkeypatch.setattr(training, "LocalBackend", Shards)
+    assert_same_tree(whole, fitted(name, mixed, weight))
+
+
+@pytest.mark.parametrize("name", ["zscore", "binary", "multiclass", "huber"])
+@pytest.mark.parametrize(
+    "constants",
+    [
+        {"_SHARED_CELLS": 0},
+        {"_SHARED_CELLS": np.inf, "_SERIAL_CELLS": 0},
+        {"_DEAR_PRODUCTS": 0},
+        {"_DEAR_PRODUCTS": np.inf},
+    ],
+    ids=["threads share passes", "threads share nodes", "Hessians kept", "Hessians renewed"],
+)
+def test_how_the_work_is_shared_does_not_change_the_tree(monkeypatch, mixed, name, constants):
+    usual = fitted(name, mixed)
+    for constant, value in constants.items():
+        monkeypatch.setattr(weak_models, constant, value)
+    monkeypatch.setattr(local, "_WORTH_A_THREAD", 0)
+    monkeypatch.setattr(on_rows, "_UNDIVIDED_ROWS", 10)
+    other = fitted(name, mixed)
+    np.testing.assert_array_equal(usual.feature, other.feature)
+    np.testing.assert_allclose(usual.threshold, other.threshold, rtol=1e-12)
+    np.testing.assert_allclose(usual.loss, other.loss, rtol=1e-4)
+
+
+def test_a_node_far_from_the_others_is_put_into_its_own_units(monkeypatch, mixed):
+    moved = []
+    move = on_rows.move_dense
+    monkeypatch.setattr(on_rows, "move_dense", lambda *task: (moved.append(task[1]), move(*task)))
+    X, y = mixed
+    stump = ModelTreeRegressor(max_depth=1, split_features=["far"])
+    tree = stump.fit(X, y).tree_
+    assert moved
+    for leaf in set(moved):
+        here = stump.apply(X) == leaf
+        terms = term_matrix(raw_matrix(frame_table(X[here]), tree.columns), tree.terms)
+        scaled = StandardScaler().fit_transform(terms)
+        expected = Ridge(alpha=1.0).fit(scaled, y[here]).predict(scaled)
+        np.testing.assert_allclose(stump.predict(X[here]), expected, atol=1e-5)
