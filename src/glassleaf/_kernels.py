@@ -598,33 +598,32 @@ def sum_terms(X, nodes, coef, intercept, first_term, is_category, missing_term, 
 
 
 def prepare() -> None:
-    """Load the compiled kernels, or compile them and say so: the first run on a machine does."""
+    """On the first run on a machine, compile all kernels at once and say so.
+
+    Later runs load each from the cache when it is first called.
+    """
     if _prepared:
         return
-    _compile_all(_announce)
     _prepared.append(True)
+    assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
+    if not numba.config.DISABLE_JIT and assign_bins.stats.cache_misses:
+        _log.warning(
+            "glassleaf compiles its kernels, once on this machine (about 10 seconds);"
+            " later runs load them from the cache."
+        )
+        _compile_all()
 
 
 _prepared: list[bool] = []
 
 
-def _announce() -> None:
-    _log.warning(
-        "glassleaf compiles its kernels, once on this machine (about 10 seconds);"
-        " later runs load them from the cache."
-    )
-
-
-def _compile_all(announce) -> None:
+def _compile_all() -> None:
     ptr = np.array([0, 1], dtype=np.int64)
     idx = np.zeros(1, dtype=np.uint32)
     bins = np.zeros(1, dtype=np.uint16)
     one, none = np.ones(1), np.zeros(0)
     table = np.ones((1, 1))
 
-    assign_bins(one, one, 1, bins.copy())
-    if not numba.config.DISABLE_JIT and assign_bins.stats.cache_misses:
-        announce()
     rows = np.zeros(1, dtype=np.int64)
     append_entries(rows, idx, one, rows.copy(), idx.copy(), one.copy())
     append_entries(rows, idx.astype(np.uint16), one, rows.copy(), bins.copy(), none)
