@@ -34,8 +34,8 @@ _ABSENT = 1e-12
 # the second number is zero but for rounding.
 _FAR_OUT = 30.0
 _AT_ZERO = 1e-12
-# An exponential and a logarithm take about as long as so many multiplications.
-_LOSS_WORK = 20
+# The loss of a row takes about as long as so many multiplications in a row.
+_LOSS_WORK = 200
 # Rows times columns: if the largest node has more, threads share each pass over the rows; if all
 # nodes together have fewer, threads would only get in each other's way; else they share the nodes.
 _SHARED_CELLS = 5_000_000
@@ -205,7 +205,7 @@ class LinearModels:
             asked = replace(model, theta=theta)
             given = self._layout.reduce_coef(*asked.stored_parameters())
             parts = on_rows.n_parts(model.count, self._layout.n_columns)
-            work += model.count * (size + _LOSS_WORK) * (size if with_hessian else 1)
+            work += model.count * (_LOSS_WORK + size + (size**2 if with_hessian else 0))
             for part in range(parts):
                 tasks.append((node, part, parts, *given, self._loss, with_hessian))
         found: dict[int, on_rows.ModelSums] = {}

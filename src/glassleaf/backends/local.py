@@ -13,8 +13,8 @@ from threadpoolctl import ThreadpoolController
 
 from glassleaf import scratch
 
-# Multiplications that take about as long as waking a thread several times.
-_WORTH_A_THREAD = 3e6
+# Multiplications below which threads cost more, in waking and waiting, than they bring.
+_WORTH_A_THREAD = 1e8
 
 
 class LocalBackend:
