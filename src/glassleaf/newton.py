@@ -43,12 +43,13 @@ _SUFFICIENT = 0.3
 _PROMISING = 1.1
 # A step that leaves more than this share of the last predicted decrease calls for a new Hessian.
 _STALE = 0.25
-# Predicted decrease, relative to the objective at the start, at which a model is fitted. The last
-# step is still taken, unseen.
-_TIGHT = 1e-12
-# Predicted decrease, per parameter, that is not worth another pass where passes are dear: chance
-# alone makes half a unit of the loss per parameter, and the way of a rare category without events
-# to its far optimum is long.
+# Predicted decrease, relative to the objective at the start, at which a model is fitted; looser
+# where passes over the rows are dear, which is where there are many of them. The last step is still
+# taken, unseen.
+_TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-8, HessianUse.CONSTANT: 1e-12}
+# Predicted decrease, per parameter, that is not worth another dear Hessian: chance alone makes half
+# a unit of the loss per parameter, and the way of a rare category without events to its far
+# optimum is long.
 _NEGLIGIBLE = 1e-4
 # Longest change of a parameter (per standard deviation of its column) that is believed unseen.
 _LONGEST_UNSEEN = 0.1
@@ -264,8 +265,8 @@ class NewtonFit:
             and not is_fresh
             and (self._length < 1 or self._predicted > _STALE * before)
         )
-        enough = _TIGHT * self._scale
-        if self._use is HessianUse.KEEP:
+        enough = _TIGHT[self._use] * self._scale
+        if is_stale and self._use is HessianUse.KEEP:
             enough = max(enough, _NEGLIGIBLE * self.theta.size)
         if self._predicted <= enough:
             self._finish(gradient)
