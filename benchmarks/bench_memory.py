@@ -29,7 +29,8 @@ def main() -> None:
         X = pd.get_dummies(X, dtype=np.float32).to_numpy(np.float32)
     before = peak_megabytes()
     ModelTreeClassifier(**paper_settings("MT-GR"), max_depth=3).fit(X, data.y)
-    print(f"{kind}: {X.shape}, peak {before:.0f} MB before the fit, {peak_megabytes():.0f} MB after")
+    after = peak_megabytes()
+    print(f"{kind}: {X.shape}, peak {before:.0f} MB before the fit, {after:.0f} MB after")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from glassleaf import _kernels
 
@@ -422,5 +423,27 @@ def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
     np.testing.assert_allclose(out, expected)
 
 
-def test_prepare_runs_every_kernel():
-    _kernels.prepare()
+def test_the_first_run_calls_every_kernel(monkeypatch):
+    called = set()
+    kernels = [name for name, kernel in vars(_kernels).items() if hasattr(kernel, "py_func")]
+    for name in kernels:
+        kernel = getattr(_kernels, name)
+
+        def watched(*given, name=name, kernel=kernel):
+            called.add(name)
+            return kernel(*given)
+
+        monkeypatch.setattr(_kernels, name, watched)
+    _kernels.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
+    _kernels._compile_all()
+    inlined = {"_merge", "_exp_of_minus", "_log1p_of_share"}
+    assert called == set(kernels) - inlined
+
+
+def test_log_loss_far_out_agrees_with_the_library():
+    raw = np.linspace(-60, 60, 5001)
+    for label in (0.0, 1.0):
+        y = np.full(len(raw), label)
+        value, slope, _ = evaluate(_kernels.binary_log_loss, y, raw, np.inf)
+        np.testing.assert_allclose(value, np.logaddexp(0, raw) - y * raw, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(slope, expit(raw) - y, rtol=1e-12, atol=1e-15)
