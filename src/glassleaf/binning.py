@@ -141,21 +141,27 @@ def make_blocks(
     blocks: list[Block] = []
     rows: list[Compressed] = []
     for has_default in (False, True):
-        together: list[int] = []
-        n_bins = 0
-        for k, bins in enumerate(features):
-            if (bins.default_bin >= 0) != has_default:
-                continue
-            if together and n_bins + bins.n_bins > min(bins_at_once[has_default], quarter):
-                blocks.append(_block([features[i] for i in together]))
-                rows.append(_block_rows(blocks[-1], [codes[i] for i in together]))
-                together, n_bins = [], 0
-            together.append(k)
-            n_bins += bins.n_bins
-        if together:
-            blocks.append(_block([features[i] for i in together]))
-            rows.append(_block_rows(blocks[-1], [codes[i] for i in together]))
+        alike = [k for k, bins in enumerate(features) if (bins.default_bin >= 0) == has_default]
+        for together in _groups(features, alike, min(bins_at_once[has_default], quarter)):
+            blocks.append(_block([features[k] for k in together]))
+            rows.append(_block_rows(blocks[-1], [codes[k] for k in together]))
     return blocks, rows
+
+
+def _groups(
+    features: Sequence[FeatureBins], chosen: Sequence[int], most_bins: int
+) -> Iterator[list[int]]:
+    """Neighbours among the chosen features with at most so many bins together, or one alone."""
+    together: list[int] = []
+    n_bins = 0
+    for k in chosen:
+        if together and n_bins + features[k].n_bins > most_bins:
+            yield together
+            together, n_bins = [], 0
+        together.append(k)
+        n_bins += features[k].n_bins
+    if together:
+        yield together
 
 
 def _block(features: Sequence[FeatureBins]) -> Block:

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 _SPARSE_INDICATOR_SHARE = 0.1
 _SPARSE_VALUE_SHARE = 0.01
 # A spread below this share of the values' magnitude is rounding noise: the column is constant.
-CONSTANT_SHARE = 1e-12
+_CONSTANT_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class DesignBuilder:
                 index = np.full(len(stored), start)
                 self._sparse.append(([term], (stored, index, None if is_indicator else given)))
                 return
-        is_constant = spread <= CONSTANT_SHARE * np.hypot(mean, spread)
+        is_constant = spread <= _CONSTANT_SHARE * np.hypot(mean, spread)
         scale = 1.0 if is_constant else spread
         standardized = np.zeros(self._n_rows) if is_constant else (values - mean) / scale
         self._dense.append((term, standardized, mean, scale))
