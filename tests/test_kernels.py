@@ -404,11 +404,13 @@ def test_sum_terms_adds_numbers_categories_and_missing_terms():
     X = np.array([[3.0, 0], [np.nan, 2], [3.0, np.nan], [3.0, -1], [3.0, 0]])
     nodes = np.array([0, 0, 0, 0, 1])
     out = np.empty((5, 1))
-    _kernels.sum_terms(
-        X, nodes, coef, intercept, np.array([0, 1]), np.array([False, True]),
-        np.array([4, -1]), np.array([10.0, 0.0]), out,
-    )  # fmt: skip
+    high = np.full((2, 2), np.inf)
+    rest = (np.array([0, 1]), np.array([False, True]), np.array([4, -1]), np.array([10.0, 0.0]))
+    _kernels.sum_terms(X, nodes, coef, intercept, -high, high, *rest, out)
     assert out[:, 0].tolist() == [106.5, 327.5, 6.5, 6.5, 3.0]
+    low, high = np.array([[4.0, np.inf], [-9.0, np.inf]]), np.array([[9.0, 0.0], [2.0, 0.0]])
+    _kernels.sum_terms(X, nodes, coef, intercept, low, high, *rest, out)
+    assert out[:, 0].tolist() == [108.5, 325.5, 8.5, 8.5, 2.0]
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -418,7 +420,9 @@ def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
     none = np.full(4, -1)
     out = np.empty((20, n_outputs))
     flags = np.zeros(4, dtype=np.bool_)
-    _kernels.sum_terms(X, nodes, coef, intercept, np.arange(4), flags, none, np.zeros(4), out)
+    high = np.full((3, 4), np.inf)
+    rest = (np.arange(4), flags, none, np.zeros(4))
+    _kernels.sum_terms(X, nodes, coef, intercept, -high, high, *rest, out)
     expected = np.einsum("ikj,ij->ik", coef[nodes], X) + intercept[nodes]
     np.testing.assert_allclose(out, expected)
 

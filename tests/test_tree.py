@@ -28,6 +28,19 @@ def leaf_by_hand(tree, row):
     return node
 
 
+def transformed_by_hand(terms, column, value):
+    here = range(terms.first_knot[column], terms.first_knot[column + 1])
+    if not here:
+        return value
+    x, z = terms.knot_x[here], terms.knot_z[here]
+    if value <= x[0]:
+        return z[0]
+    for k in range(1, len(x)):
+        if value <= x[k]:
+            return z[k - 1] + (z[k] - z[k - 1]) * (value - x[k - 1]) / (x[k] - x[k - 1])
+    return z[-1]
+
+
 def model_by_hand(tree, node, row):
     raw = np.array(tree.intercept[node], dtype=np.float64)
     terms = tree.terms
@@ -39,7 +52,9 @@ def model_by_hand(tree, node, row):
         if first < 0:
             continue
         if column.categories is None:
-            raw = raw + tree.coef[node][..., first] * (terms.fill[j] if missing else value)
+            term = terms.fill[j] if missing else transformed_by_hand(terms, j, value)
+            term = min(max(term, tree.clamp_low[node, j]), tree.clamp_high[node, j])
+            raw = raw + tree.coef[node][..., first] * term
         elif not missing and value in column.categories:
             raw = raw + tree.coef[node][..., first + column.categories.index(value)]
     return raw
@@ -155,6 +170,38 @@ def test_categories_and_gaps_by_hand(rng, mixed, kind):
         found = raw_of(model, data)
         atol = 1e-9 * np.abs(found).max()
         np.testing.assert_allclose(found, by_hand(tree, rows), rtol=1e-9, atol=atol)
+
+
+@pytest.mark.parametrize("transform", ["none", "winsor", "rank"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_transforms_and_clamps_by_hand(rng, mixed, kind, transform):
+    X, table, later = mixed
+    y = target(kind, X, rng)
+    model = make(kind, max_depth=2, transform=transform, clamp=True).fit(table, y)
+    later = later.assign(b=50 * later["b"], d=50 * later["d"])
+    rows = [
+        [None if pd.isna(value) else value for value in row]
+        for row in later.itertuples(index=False)
+    ]
+    found = raw_of(model, later)
+    expected = by_hand(model.tree_, rows)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_clamp_is_the_range_that_the_node_saw(rng, mixed, kind):
+    X, table, _ = mixed
+    y = target(kind, X, rng)
+    free, clamped = (make(kind, max_depth=2, clamp=clamp).fit(table, y) for clamp in (False, True))
+    np.testing.assert_allclose(raw_of(free, table), raw_of(clamped, table), rtol=1e-9, atol=1e-9)
+    tree = clamped.tree_
+    passes = clamped.decision_path(table).toarray().astype(bool)
+    for node in range(tree.node_count):
+        for j, name in enumerate("abcd"):
+            values = table[name][passes[:, node]].fillna(tree.terms.fill[j])
+            assert tree.clamp_low[node, j] == pytest.approx(values.min(), rel=1e-9)
+            assert tree.clamp_high[node, j] == pytest.approx(values.max(), rel=1e-9)
+        assert np.isinf(tree.clamp_low[node, 4:]).all()
 
 
 @pytest.mark.parametrize("kind", ["squared_error", "multiclass"])

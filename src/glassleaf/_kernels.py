@@ -574,7 +574,9 @@ def find_leaves(
 
 
 @_kernel
-def sum_terms(X, nodes, coef, intercept, first_term, is_category, missing_term, fill, out):
+def sum_terms(
+    X, nodes, coef, intercept, low, high, first_term, is_category, missing_term, fill, out
+):
     """Raw prediction of every row under the model of its node, straight from the tree's arrays."""
     n_outputs = coef.shape[1]
     for i in range(X.shape[0]):
@@ -584,16 +586,17 @@ def sum_terms(X, nodes, coef, intercept, first_term, is_category, missing_term, 
             for column in range(X.shape[1]):
                 x = X[i, column]
                 term = first_term[column]
-                if np.isnan(x):
-                    if missing_term[column] >= 0:
-                        raw += coef[node, k, missing_term[column]]
-                    if term >= 0 and not is_category[column]:
-                        raw += coef[node, k, term] * fill[column]
-                elif term >= 0:
-                    if not is_category[column]:
-                        raw += coef[node, k, term] * x
-                    elif x >= 0:
-                        raw += coef[node, k, term + np.int64(x)]
+                is_missing = np.isnan(x)
+                if is_missing and missing_term[column] >= 0:
+                    raw += coef[node, k, missing_term[column]]
+                if term < 0:
+                    continue
+                if not is_category[column]:
+                    value = fill[column] if is_missing else x
+                    value = min(max(value, low[node, column]), high[node, column])
+                    raw += coef[node, k, term] * value
+                elif x >= 0:
+                    raw += coef[node, k, term + np.int64(x)]
             out[i, k] = raw + intercept[node, k]
 
 
@@ -654,4 +657,4 @@ def _compile_all() -> None:
     leaf = np.full(1, -1, dtype=np.int32)
     flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)
     find_leaves(table, leaf, one, leaf, leaf, flag, flag, first, flag, np.zeros(1, np.int64))
-    sum_terms(table, first + 1, cube, table, first, flag, first, one, table.copy())
+    sum_terms(table, first + 1, cube, table, table, table, first, flag, first, one, table.copy())

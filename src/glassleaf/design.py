@@ -1,8 +1,9 @@
 """Columns to the design of the linear models, stored as the sums need it.
 
 A model has one *term* per numeric column, one per category of a categorical column, and one per
-column with missing values ("is missing"); a missing number is imputed by the column's mean. Terms
-are numbered in column order, the "is missing" ones of numeric columns last.
+column with missing values ("is missing"). The term of a numeric column is its value, or a monotone
+transform of it (see ``transforms``); where it is missing, the term's mean. Terms are numbered in
+column order, the "is missing" ones of numeric columns last.
 
 In memory a term is one of three things:
 
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.compressed import Compressed, Entries, from_columns
+from glassleaf.transforms import Knots
 
 Floats = NDArray[np.float64]
 
@@ -38,13 +40,37 @@ _CONSTANT_SHARE = 1e-12
 
 @dataclass(frozen=True)
 class Terms:
-    """Which terms every input column has; -1 for none. ``fill`` replaces a missing number."""
+    """Which terms every input column has; -1 for none.
+
+    A numeric column's term is its value or, where column j has the knots ``first_knot[j]`` to
+    ``first_knot[j + 1]`` (exclusive), the piecewise linear function through the points
+    ``(knot_x, knot_z)``, constant beyond them. ``fill`` is the term of a missing number.
+    """
 
     first_term: NDArray[np.int64]
     missing_term: NDArray[np.int64]
     is_category: NDArray[np.bool_]
     fill: Floats
     n_terms: int
+    first_knot: NDArray[np.int64]
+    knot_x: Floats
+    knot_z: Floats
+
+    def knots(self, column: int) -> Knots | None:
+        """The transform of a column, None where its term is the value itself."""
+        here = slice(self.first_knot[column], self.first_knot[column + 1])
+        return Knots(self.knot_x[here], self.knot_z[here]) if here.stop > here.start else None
+
+    def transformed(self, X: Floats) -> Floats:
+        """A raw matrix (see ``table.raw_matrix``) with its columns transformed."""
+        if not len(self.knot_x):
+            return X
+        out = X.copy()
+        for column in np.flatnonzero(np.diff(self.first_knot)):
+            knots = self.knots(int(column))
+            assert knots is not None
+            out[:, column] = knots(X[:, column])
+        return out
 
 
 @dataclass(frozen=True)
@@ -147,6 +173,7 @@ class DesignBuilder:
         self._is_category = np.zeros(n_columns, dtype=np.bool_)
         self._fill = np.zeros(n_columns)
         self._n_terms = 0
+        self._knots: list[Knots | None] = [None] * n_columns
         self._missing: list[tuple[int, int, NDArray[np.bool_]]] = []
         self._dense: list[tuple[int, Floats, float, float]] = []
         self._sparse: list[tuple[list[int], Entries]] = []
@@ -157,8 +184,11 @@ class DesignBuilder:
         self._first_term[column] = self._n_terms
         self._n_terms += 1
 
-    def add_numeric(self, column: int, values: Floats) -> None:
+    def add_numeric(self, column: int, values: Floats, knots: Knots | None) -> None:
         """One term, and one more if values are missing."""
+        self._knots[column] = knots
+        if knots is not None:
+            values = knots(values)
         missing = np.isnan(values)
         mean, spread = 0.0, 0.0
         if missing.any():
@@ -219,7 +249,17 @@ class DesignBuilder:
                 indicator = is_missing.astype(np.float64)
                 self._store(term, indicator, *weighted_moments(indicator, self._weight))
             missing_term[column] = term
-        terms = Terms(self._first_term, missing_term, self._is_category, self._fill, self._n_terms)
+        none = np.zeros(0)
+        terms = Terms(
+            self._first_term,
+            missing_term,
+            self._is_category,
+            self._fill,
+            self._n_terms,
+            np.cumsum([0, *(len(knots.x) if knots else 0 for knots in self._knots)]),
+            np.concatenate([none, *(knots.x for knots in self._knots if knots)]),
+            np.concatenate([none, *(knots.z for knots in self._knots if knots)]),
+        )
         dense = np.empty((self._n_rows, len(self._dense)))
         for j, (_, values, _, _) in enumerate(self._dense):
             dense[:, j] = values

@@ -37,6 +37,7 @@ from glassleaf.table import (
     select_columns,
 )
 from glassleaf.training import Roles, Settings, train
+from glassleaf.transforms import TRANSFORMS
 from glassleaf.tree import Tree
 from glassleaf.weak_models import WeakModel
 
@@ -70,6 +71,8 @@ class _ModelTree(BaseEstimator):
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
+        transform: str = "none",
+        clamp: Any = False,
         weak_model: WeakModel | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -89,10 +92,38 @@ class _ModelTree(BaseEstimator):
         self.categorical_features = categorical_features
         self.split_features = split_features
         self.leaf_features = leaf_features
+        self.transform = transform
+        self.clamp = clamp
         self.weak_model = weak_model
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
+
+    def _set_transform(self, kind: str) -> None:
+        self.__dict__["transform"] = kind
+
+    # scikit-learn takes whatever has an attribute ``transform`` for a transformer. The parameter of
+    # that name can be set, and is among get_params(), but it cannot be read as an attribute.
+    transform = property(None, _set_transform)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of this estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to add the parameters of parameters that have some.
+
+        Returns
+        -------
+        dict
+        """
+        out = {}
+        for name in self._get_param_names():
+            out[name] = value = vars(self)[name]
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                out |= {f"{name}__{inner}": own for inner, own in value.get_params().items()}
+        return out
 
     # --- fitting ---------------------------------------------------------------------------------
 
@@ -141,6 +172,8 @@ class _ModelTree(BaseEstimator):
             n_threads=parameters.n_threads(self.n_jobs),
             n_classes=n_classes,
             weak_model=weak_model,
+            transform=parameters.choice("transform", vars(self)["transform"], TRANSFORMS),
+            clamp=parameters.flag("clamp", self.clamp),
         )
 
     def _criterion(self, n_classes: int) -> Criterion:
@@ -450,6 +483,8 @@ verbose, random_state
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
+        transform: str = "none",
+        clamp: Any = False,
         weak_model: WeakModel | None = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -471,6 +506,8 @@ verbose, random_state
             categorical_features=categorical_features,
             split_features=split_features,
             leaf_features=leaf_features,
+            transform=transform,
+            clamp=clamp,
             weak_model=weak_model,
             n_jobs=n_jobs,
             verbose=verbose,

@@ -44,6 +44,13 @@ def real_number(name: str, value: Any, low: float, high: float = np.inf) -> floa
     return float(value)
 
 
+def flag(name: str, value: Any) -> bool:
+    """True or False; numbers are refused, for they might be meant as something else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}={describe(value)} must be True or False.")
+    return bool(value)
+
+
 def choice(name: str, value: Any, choices: Mapping[Any, T]) -> T:
     """The choice with that name.
 

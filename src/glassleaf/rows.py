@@ -101,6 +101,17 @@ def _both(operation: np.ufunc, mine: Any, other: Any) -> Any:
     return None if mine is None else operation(mine, other)
 
 
+@dataclass(frozen=True)
+class Ranges:
+    """Smallest and largest value of every kept column; of no rows, infinite and inside out."""
+
+    low: Floats
+    high: Floats
+
+    def __add__(self, other: Ranges) -> Ranges:
+        return Ranges(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
 def n_parts(n_rows: int, n_columns: int = 0) -> int:
     """Into how many parts the sums over so many rows are split."""
     if n_rows < max(_UNDIVIDED_ROWS, _ROWS_PER_COLUMN * n_columns):
@@ -134,6 +145,18 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
             by_row = _column_sums(rows, start, stop, np.ones((stop - start, 1)), squared)
         sums += [by_weight[0], by_row[0]]
     return np.concatenate([*sums, loss.support(target, weight)])
+
+
+def column_ranges(rows: Rows, node: int) -> Ranges:
+    """Ranges of the kept columns in a node, in the units in which its rows are stored."""
+    start, stop = rows.spans[node]
+    one_bin = (np.arange(stop + 1), np.zeros(stop, dtype=np.uint16))
+    low, high, stored = _ranges(rows, node, one_bin, 1)
+    has_zero = np.concatenate([np.zeros(rows.dense.shape[1], dtype=bool), stored[0] < stop - start])
+    return Ranges(
+        np.where(has_zero, np.minimum(low[0], 0.0), low[0]),
+        np.where(has_zero, np.maximum(high[0], 0.0), high[0]),
+    )
 
 
 def move_dense(rows: Rows, node: int, center: Floats, scale: Floats) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels, binning
+from glassleaf import rows as on_rows
+from glassleaf.backends import Backend
 from glassleaf.backends.local import LocalBackend
 from glassleaf.binning import FeatureBins
 from glassleaf.compressed import Compressed
@@ -23,6 +25,7 @@ from glassleaf.renormalizers import Renormalizer
 from glassleaf.rows import Rows
 from glassleaf.search import Question
 from glassleaf.table import Codes, Column, Table, learn_columns, raw_matrix
+from glassleaf.transforms import Distribution, Knots, learn_knots
 from glassleaf.tree import LEAF, CustomLeaves, Tree, term_matrix
 from glassleaf.weak_models import CustomModels, LinearModels, WeakModel
 
@@ -57,6 +60,8 @@ class Settings:
     n_threads: int
     n_classes: int
     weak_model: WeakModel | None
+    transform: str
+    clamp: bool
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,8 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
         else:
             models = CustomModels(backend, settings.weak_model, settings.loss)
         nodes = grow(backend, models, search, limits, settings.loss.start(y, rows.weight))
-    tree = _to_tree(nodes, columns, design, center, scale)
+        ranges = _clamps(backend, nodes, design) if settings.clamp else None
+    tree = _to_tree(nodes, columns, design, center, scale, ranges)
     if settings.weak_model is None or custom_units is None:
         return tree
     return _with_custom_leaves(tree, nodes, settings.weak_model, custom_units)
@@ -127,6 +133,7 @@ class _Prepared:
     position: int
     values: Floats | None
     bins: tuple[FeatureBins, NDArray[np.uint16]] | None
+    knots: Knots | None = None
 
 
 def _prepare(
@@ -141,6 +148,7 @@ def _prepare(
     builder = DesignBuilder(table.n_rows, table.n_columns, weight)
     # Ranges cannot be subtracted: with them every row's bin has to be stored.
     may_omit = not settings.renormalizer.needs_ranges
+    transforms_columns = settings.transform != "none"
     features: list[FeatureBins] = []
     bins: list[NDArray[np.uint16]] = []
 
@@ -149,12 +157,15 @@ def _prepare(
         values = dict(zip(numeric, table.numeric_columns(numeric), strict=True)) if numeric else {}
         prepared = []
         for j in group:
-            own = None
-            if roles.splits[j] and j in values:
+            own = knots = None
+            if j in values and (roles.splits[j] or (roles.leaves[j] and transforms_columns)):
                 own = binning.numeric_bins(j, values[j], weight, settings.max_bins, may_omit)
+                if roles.leaves[j] and transforms_columns:
+                    knots = _knots(*own, weight, settings.transform)
             elif roles.splits[j]:
                 own = binning.category_bins(j, codes[j], len(columns[j].categories or ()), may_omit)
-            prepared.append(_Prepared(j, values.get(j), own))
+            bins = own if roles.splits[j] else None
+            prepared.append(_Prepared(j, values.get(j), bins, knots))
         return prepared
 
     groups = _column_groups(table, settings.n_threads)
@@ -168,6 +179,17 @@ def _prepare(
                     features.append(column.bins[0])
                     bins.append(column.bins[1])
     return features, bins, builder.build()
+
+
+def _knots(
+    bins: FeatureBins, codes: NDArray[np.uint16], weight: Floats | None, kind: str
+) -> Knots | None:
+    """The transform of a column, learned from its bins."""
+    mass = np.bincount(codes, weights=weight, minlength=bins.n_bins)[: bins.n_values]
+    if len(mass) < 3:
+        return None
+    column = Distribution(bins.lower, bins.upper, mass.astype(np.float64))
+    return learn_knots(column, kind, int(np.count_nonzero(codes < bins.n_values)))
 
 
 def _column_groups(table: Table, n_threads: int) -> list[range]:
@@ -190,7 +212,7 @@ def _add_to_design(
         if roles.leaves[j]:
             builder.add_categories(j, codes[j], len(columns[j].categories or ()))
     elif roles.leaves[j]:
-        builder.add_numeric(j, column.values)
+        builder.add_numeric(j, column.values, column.knots)
     else:
         builder.skip_numeric(j)
 
@@ -246,8 +268,36 @@ def _check_size(layout: Layout, settings: Settings) -> None:
 # --- the finished tree ---------------------------------------------------------------------------
 
 
+def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:
+    """What every node saw of every numeric column, in the units of the terms."""
+    shape = (len(nodes), len(design.terms.first_term))
+    low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+    kept = design.layout.n_dense + design.layout.n_sparse
+    stored_of = np.full(design.terms.n_terms, -1)
+    stored_of[design.layout.term[:kept]] = np.arange(kept)
+    numeric = ~design.terms.is_category & (design.terms.first_term >= 0)
+    numeric[numeric] = stored_of[design.terms.first_term[numeric]] >= 0
+    stored = stored_of[design.terms.first_term[numeric]]
+    leaves = [node for node in nodes if node.children is None]
+    found = backend.sum(on_rows.column_ranges, [(node.id,) for node in leaves])
+    for node, ranges in zip(leaves, found, strict=True):
+        center, unit = node.model.center[stored], node.model.unit[stored]
+        low[node.id, numeric] = center + unit * ranges.low[stored]
+        high[node.id, numeric] = center + unit * ranges.high[stored]
+    for node in reversed(nodes):  # children come after their parents
+        if node.children is not None:
+            low[node.id] = low[list(node.children)].min(axis=0)
+            high[node.id] = high[list(node.children)].max(axis=0)
+    return low, high
+
+
 def _to_tree(
-    nodes: Sequence[Node], columns: tuple[Column, ...], design: Design, center: float, scale: float
+    nodes: Sequence[Node],
+    columns: tuple[Column, ...],
+    design: Design,
+    center: float,
+    scale: float,
+    clamps: tuple[Floats, Floats] | None,
 ) -> Tree:
     """Plain arrays on the raw scale of columns and target."""
     n_nodes, n_outputs = len(nodes), len(nodes[0].model.theta)
@@ -260,6 +310,9 @@ def _to_tree(
             intercept[node.id] = scale * constant + center
     if n_outputs == 1:
         coef, intercept = coef[:, 0], intercept[:, 0]
+    if clamps is None:
+        everywhere = np.full((n_nodes, len(columns)), np.inf)
+        clamps = -everywhere, everywhere
     splits = [node.split for node in nodes]
     first_category, categories = _category_sides(nodes, columns)
     return Tree(
@@ -275,6 +328,8 @@ def _to_tree(
         categories=categories,
         coef=coef,
         intercept=intercept,
+        clamp_low=clamps[0],
+        clamp_high=clamps[1],
         n_samples=np.array([node.model.count for node in nodes]),
         weight=np.array([node.model.weight for node in nodes]),
         gain=scale**2 * np.array([s.gain if s else 0.0 for s in splits]),

@@ -9,8 +9,10 @@ node i,
   value goes by ``missing_left[i]``;
 * the raw prediction of its model is ``intercept[i] + sum(coef[i] * terms)``. For a numeric table
   the first terms are the columns in their order, so that this is ``intercept[i] + coef[i] @ x``;
-  see ``Terms`` for categories and missing values. With K outputs (classes), ``coef[i]`` has the
-  shape (K, terms) and ``intercept[i]`` the length K.
+  see ``Terms`` for transforms, categories and missing values. With K outputs (classes),
+  ``coef[i]`` has the shape (K, terms) and ``intercept[i]`` the length K;
+* the term of numeric column j is clamped to ``clamp_low[i, j] .. clamp_high[i, j]``, infinite
+  where it is not: what training saw in the node, so that the model does not extrapolate.
 
 Inner nodes keep the model that chose their split.
 """
@@ -61,6 +63,8 @@ class Tree:
     categories: Bools
     coef: Floats
     intercept: Floats
+    clamp_low: Floats
+    clamp_high: Floats
     n_samples: NDArray[np.int64]
     weight: Floats
     gain: Floats
@@ -138,9 +142,10 @@ class Tree:
         out = np.empty((len(X), n_outputs))
         terms = self.terms
         _kernels.sum_terms(
-            X, nodes,
+            terms.transformed(X), nodes,
             np.ascontiguousarray(self.coef.reshape(self.node_count, n_outputs, -1)),
             np.ascontiguousarray(self.intercept.reshape(self.node_count, n_outputs)),
+            self.clamp_low, self.clamp_high,
             terms.first_term, terms.is_category, terms.missing_term, terms.fill, out,
         )  # fmt: skip
         return out
@@ -198,6 +203,7 @@ def _same(mine: Any, other: Any) -> bool:
 
 def term_matrix(X: Floats, terms: Terms) -> Floats:
     """The terms of every row of a raw matrix as a plain array, for models that want one."""
+    X = terms.transformed(X)
     out = np.zeros((len(X), terms.n_terms))
     for column in range(X.shape[1]):
         x, first = X[:, column], int(terms.first_term[column])

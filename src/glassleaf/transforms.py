@@ -1,0 +1,116 @@
+"""Monotone changes of numeric columns, for the models in the nodes; splits see raw values.
+
+A transform is a piecewise linear function given by *knots*: ``x`` ascending, ``z`` the value at
+each, constant beyond the first and the last. It is learned from the bins of a column, so that it
+needs no look at the rows of its own. Two kinds:
+
+* ``winsor`` cuts the tails: a value beyond the 1 % or 99 % quantile counts as that quantile;
+* ``rank`` replaces a value by the normal score of its rank (van der Waerden): the share of rows
+  below it, as the quantile of a standard normal variable. Tails of any weight become harmless.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+Floats = NDArray[np.float64]
+
+TRANSFORMS = {kind: kind for kind in ("none", "winsor", "rank")}
+_TAIL = 0.01
+# Normal scores between which the transform is linear: few enough to be read and exported.
+_SCORES = np.linspace(-2.75, 2.75, 23)
+
+
+@dataclass(frozen=True)
+class Knots:
+    """A piecewise linear, ascending function; constant beyond its ends."""
+
+    x: Floats
+    z: Floats
+
+    def __call__(self, values: Floats) -> Floats:
+        """The function of every value; missing values stay missing."""
+        return np.interp(values, self.x, self.z)
+
+    def inverse(self, transformed: Floats) -> Floats:
+        """A value that is mapped to each; the middle one where there are several.
+
+        >>> Knots(np.array([0.0, 10.0]), np.array([0.0, 1.0])).inverse(np.array([0.5]))
+        array([5.])
+        """
+        return np.interp(transformed, self.z, self.x)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A column's distribution by bins: smallest and largest value, and weight, of each."""
+
+    lower: Floats
+    upper: Floats
+    weight: Floats
+
+    @property
+    def shares(self) -> tuple[Floats, Floats]:
+        """Share of the weight below every bin, and up to its end."""
+        total = np.cumsum(self.weight) / self.weight.sum()
+        return np.concatenate([[0.0], total[:-1]]), total
+
+    def quantile(self, share: float) -> float:
+        """The value that leaves this share of the weight below it, to within a bin.
+
+        >>> values = np.array([1.0, 2.0])
+        >>> Distribution(values, values, np.array([3.0, 1.0])).quantile(0.5)
+        1.0
+        """
+        before, up_to = self.shares
+        b = min(int(np.searchsorted(up_to, share)), len(up_to) - 1)
+        inside = (share - before[b]) / (up_to[b] - before[b])
+        return float(self.lower[b] + inside * (self.upper[b] - self.lower[b]))
+
+
+def learn_knots(column: Distribution, kind: str, n_rows: int) -> Knots | None:
+    """The transform of a column, None where it is best left as it is."""
+    if kind == "winsor":
+        return winsor_knots(column)
+    if kind == "rank":
+        return rank_knots(column, n_rows)
+    return None
+
+
+def winsor_knots(column: Distribution) -> Knots | None:
+    """Values beyond the outer quantiles count as these; None where that leaves no two values."""
+    ends = np.array([column.quantile(_TAIL), column.quantile(1 - _TAIL)])
+    return Knots(ends, ends) if ends[0] < ends[1] else None
+
+
+def rank_knots(column: Distribution, n_rows: int) -> Knots | None:
+    """Normal scores of mid-ranks at some quantiles, or at all values where these are few."""
+    before, up_to = column.shares
+    # The outermost ranks, half a row from the ends, have finite scores.
+    least = 0.5 / n_rows
+    if len(column.weight) <= len(_SCORES):
+        middle = (column.lower + column.upper) / 2
+        x, z = middle, ndtri((before + up_to) / 2)
+    else:
+        is_value = column.lower == column.upper
+        start = np.where(is_value, (before + up_to) / 2, before)
+        end = np.where(is_value, start, up_to)
+        x = np.column_stack([column.lower, column.upper]).ravel()
+        score = ndtri(np.clip(np.column_stack([start, end]).ravel(), least, 1 - least))
+        inner = _SCORES[(score[0] < _SCORES) & (score[-1] > _SCORES)]
+        z = np.concatenate([score[:1], inner, score[-1:]])
+        x = np.interp(z, score, x)
+    return _strictly_ascending(x, z)
+
+
+def _strictly_ascending(x: Floats, z: Floats) -> Knots | None:
+    """One knot per distinct x, at the mean of its scores."""
+    distinct, group = np.unique(x, return_inverse=True)
+    if len(distinct) < 3:  # two values: any function of them is linear
+        return None
+    mean = np.bincount(group, weights=z) / np.bincount(group)
+    return Knots(distinct, mean)

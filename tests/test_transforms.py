@@ -1,0 +1,109 @@
+"""Transforms against scipy and numpy, and what they are for: tails that would spoil a model."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm, rankdata
+from sklearn.linear_model import Ridge
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.transforms import Distribution, learn_knots
+
+
+def distribution(values, weight=None):
+    distinct, group = np.unique(values, return_inverse=True)
+    mass = np.bincount(group, weights=weight).astype(float)
+    return Distribution(distinct, distinct, mass)
+
+
+def test_normal_scores_of_few_values_are_those_of_their_mid_ranks(rng):
+    values = rng.choice([1.0, 2.0, 5.0, 100.0], p=[0.5, 0.2, 0.2, 0.1], size=400)
+    knots = learn_knots(distribution(values), "rank", 400)
+    expected = norm.ppf((rankdata(values) - 0.5) / 400)
+    np.testing.assert_allclose(knots(values), expected, rtol=1e-12)
+
+
+def test_normal_scores_of_many_values_are_close_to_those_of_their_ranks(rng):
+    values = np.exp(3 * rng.normal(size=2000))
+    knots = learn_knots(distribution(values), "rank", 2000)
+    expected = norm.ppf((rankdata(values) - 0.5) / 2000)
+    assert len(knots.x) <= 25
+    assert np.abs(knots(values) - expected).max() < 0.4
+    assert np.abs(knots(values) - expected).mean() < 0.05
+
+
+def test_winsor_cuts_at_the_outer_quantiles(rng):
+    values = rng.standard_cauchy(size=10_000)
+    knots = learn_knots(distribution(values), "winsor", len(values))
+    low, high = np.quantile(values, [0.01, 0.99])
+    found = knots(values)
+    np.testing.assert_allclose([found.min(), found.max()], [low, high], rtol=0.02)
+    inside = (values > knots.x[0]) & (values < knots.x[-1])
+    np.testing.assert_allclose(found[inside], values[inside])
+
+
+@pytest.mark.parametrize("kind", ["winsor", "rank"])
+def test_a_transform_never_decreases_and_its_inverse_undoes_it(rng, kind):
+    values = np.round(rng.standard_cauchy(size=3000), 1)
+    knots = learn_knots(distribution(values), kind, len(values))
+    grid = np.linspace(-50, 50, 10_001)
+    assert (np.diff(knots(grid)) >= 0).all()
+    inner = grid[(grid > knots.x[0]) & (grid < knots.x[-1])]
+    np.testing.assert_allclose(knots.inverse(knots(inner)), inner, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["winsor", "rank"])
+def test_weights_are_repeated_rows(rng, kind):
+    values = np.round(rng.standard_cauchy(size=300), 1)
+    times = rng.integers(1, 4, size=300)
+    weighted = learn_knots(distribution(values, times), kind, int(times.sum()))
+    repeated = learn_knots(distribution(np.repeat(values, times)), kind, int(times.sum()))
+    np.testing.assert_array_equal(weighted.x, repeated.x)
+    np.testing.assert_array_equal(weighted.z, repeated.z)
+
+
+@pytest.mark.parametrize("kind", ["winsor", "rank"])
+def test_two_values_need_no_transform(kind):
+    column = distribution(np.array([0.0, 0.0, 1.0]))
+    assert kind == "winsor" or learn_knots(column, kind, 3) is None
+
+
+@pytest.mark.parametrize("kind", ["winsor", "rank"])
+def test_the_root_is_ridge_on_the_transformed_columns(rng, kind):
+    X = np.exp(2 * rng.normal(size=(500, 3)))
+    y = np.log(X) @ [1.0, -1.0, 0.5] + 0.1 * rng.normal(size=500)
+    model = ModelTreeRegressor(max_depth=0, transform=kind, alpha=1.0).fit(X, y)
+    Z = model.tree_.terms.transformed(X)
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    np.testing.assert_allclose(model.predict(X), Ridge(alpha=1.0).fit(Z, y).predict(Z), rtol=1e-8)
+
+
+def test_splits_stay_in_raw_units(rng):
+    X = np.exp(2 * rng.normal(size=(1000, 2)))
+    y = np.where(X[:, 0] > 3.0, np.log(X[:, 1]), -np.log(X[:, 1]))
+    tree = ModelTreeRegressor(max_depth=1, transform="rank").fit(X, y).tree_
+    assert tree.feature[0] == 0
+    assert tree.threshold[0] == pytest.approx(3.0, abs=0.1)
+
+
+def test_normal_scores_help_where_tails_are_heavy(rng):
+    X = np.sinh(4 * rng.normal(size=(4000, 5)))
+    y = np.arcsinh(X) @ np.ones(5) + rng.logistic(size=4000) > 0
+    fitted = {
+        kind: ModelTreeClassifier(max_depth=0, transform=kind).fit(X[:2000], y[:2000])
+        for kind in ("none", "rank")
+    }
+    scores = {kind: model.score(X[2000:], y[2000:]) for kind, model in fitted.items()}
+    assert scores["rank"] > scores["none"] + 0.05
+
+
+def test_wild_columns(rng):
+    """Whatever the column: constant, missing, few values, huge values."""
+    X = rng.normal(size=(300, 6)) * [1, 1e12, 0, 1, 1, 1e-12]
+    X[:, 3] = np.round(X[:, 3])
+    X[:, 4] = np.nan
+    X[::2, 0] = np.nan
+    y = X[:, 3] + rng.normal(size=300)
+    for kind in ("winsor", "rank"):
+        model = ModelTreeRegressor(transform=kind, clamp=True).fit(X, y)
+        assert np.isfinite(model.predict(X * 1e3)).all()
+        assert np.isfinite(model.tree_.coef).all()
