@@ -63,11 +63,15 @@ class _ModelTree(BaseEstimator):
         scale: str | None = "standard",
         alpha: float = 1.0,
         l1_ratio: float = 0.0,
+        shrink: str = "zero",
         max_depth: int | None = 3,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
         max_bins: int = 255,
+        rescore: int = 0,
+        refine: bool = False,
+        significance: float | None = None,
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
@@ -84,11 +88,15 @@ class _ModelTree(BaseEstimator):
         self.scale = scale
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.shrink = shrink
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
         self.max_bins = max_bins
+        self.rescore = rescore
+        self.refine = refine
+        self.significance = significance
         self.categorical_features = categorical_features
         self.split_features = split_features
         self.leaf_features = leaf_features
@@ -174,6 +182,14 @@ class _ModelTree(BaseEstimator):
             weak_model=weak_model,
             transform=parameters.choice("transform", vars(self)["transform"], TRANSFORMS),
             clamp=parameters.flag("clamp", self.clamp),
+            refine=parameters.flag("refine", self.refine),
+            rescore=parameters.whole_number("rescore", self.rescore, 0) or 0,
+            significance=(
+                1.0
+                if self.significance is None
+                else parameters.real_number("significance", self.significance, 0.0, 1.0)
+            ),
+            shrink=parameters.choice("shrink", self.shrink, {"zero": "zero", "parent": "parent"}),
         )
 
     def _criterion(self, n_classes: int) -> Criterion:
@@ -475,11 +491,15 @@ verbose, random_state
         scale: str | None = "standard",
         alpha: float = 1.0,
         l1_ratio: float = 0.0,
+        shrink: str = "zero",
         max_depth: int | None = 3,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
         max_bins: int = 255,
+        rescore: int = 0,
+        refine: bool = False,
+        significance: float | None = None,
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
@@ -498,11 +518,15 @@ verbose, random_state
             scale=scale,
             alpha=alpha,
             l1_ratio=l1_ratio,
+            shrink=shrink,
             max_depth=max_depth,
             max_leaf_nodes=max_leaf_nodes,
             min_samples_leaf=min_samples_leaf,
             min_gain=min_gain,
             max_bins=max_bins,
+            rescore=rescore,
+            refine=refine,
+            significance=significance,
             categorical_features=categorical_features,
             split_features=split_features,
             leaf_features=leaf_features,

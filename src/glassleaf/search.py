@@ -8,7 +8,7 @@ lowest column, then the lowest bin, so that the order of additions cannot decide
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 TIE = 1e-9
+# A shortlist takes candidates of so many features, this share of the node's rows apart.
+_SHORTLISTED_FEATURES = 5
+_WELL_AWAY = 0.05
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,12 @@ class Split:
     block: int
     first_bin: int
     left_of_bin: Bools
-    default_left: bool
+    default_bin: int
     threshold: float
     is_categorical: bool
     missing_left: bool
     unknown_left: bool
+    p_value: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -232,6 +236,40 @@ def best_split(candidates: Iterable[FeatureGains], min_gain: float) -> Split | N
     return _describe(winner, int(np.argmax(winner.gains >= good)))
 
 
+def shortlist(candidates: Iterable[FeatureGains], size: int, min_gain: float) -> list[Split]:
+    """Good candidates to look at closely, at several places of several features.
+
+    The features with the best gains each send a few candidates: their best, then the best that is
+    well away (in rows) from those chosen before.
+    """
+    features = sorted(
+        (feature for feature in candidates if feature.gains.max(initial=-np.inf) > min_gain),
+        key=lambda feature: (-feature.gains.max(), feature.feature.column),
+    )
+    per_feature = max(1, -(-size // _SHORTLISTED_FEATURES))
+    found: list[Split] = []
+    for feature in features[: -(-size // per_feature)]:
+        found += [_describe(feature, k) for k in _apart(feature, per_feature, min_gain)]
+    return found[:size]
+
+
+def _apart(feature: FeatureGains, size: int, min_gain: float) -> Iterator[int]:
+    """The best candidates of one feature that are not neighbours of each other."""
+    gains = feature.gains.copy()
+    rows_before = np.cumsum(feature.count)
+    place = rows_before[[feature.bin_of(k) for k in range(len(gains))]]
+    away = _WELL_AWAY * rows_before[-1]
+    for _ in range(size):
+        best = int(np.argmax(gains))
+        if not gains[best] > min_gain:
+            return
+        yield best
+        if feature.feature.is_categorical:
+            gains[best] = -np.inf
+        else:
+            gains[np.abs(place - place[best]) < away] = -np.inf
+
+
 def _describe(found: FeatureGains, candidate: int) -> Split:
     feature = found.feature
     last_left = found.bin_of(candidate)
@@ -256,7 +294,7 @@ def _describe(found: FeatureGains, candidate: int) -> Split:
         block=found.block,
         first_bin=found.first_bin,
         left_of_bin=left_of_bin,
-        default_left=bool(left_of_bin[feature.default_bin]),
+        default_bin=feature.default_bin,
         threshold=threshold,
         is_categorical=feature.is_categorical,
         missing_left=missing_left,

@@ -19,7 +19,7 @@ from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.design import Layout
 from glassleaf.losses import Loss
-from glassleaf.newton import HessianUse, NewtonFit, Penalty, Sums
+from glassleaf.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 from glassleaf.renormalizers import NodeUnits
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,8 @@ class NodeModel:
     ``mean`` and ``spread`` are those of the stored columns in the units in which rows are stored
     (a constant column has spread 0). ``center`` and ``unit`` lead from there to raw values:
     ``raw = center + unit * stored``. ``theta`` are the parameters per output, for columns of mean
-    0 and spread 1, intercept last.
+    0 and spread 1, intercept last; ``towards`` are the weights that the penalty pulls to, None for
+    zero.
     """
 
     count: int
@@ -62,8 +63,15 @@ class NodeModel:
     center: Floats
     unit: Floats
     theta: Floats
+    towards: Floats | None = None
     loss: float = np.nan
+    penalty: float = 0.0
     custom: Any = None
+
+    @property
+    def objective(self) -> float:
+        """The penalized loss, which the model minimizes."""
+        return self.loss + self.penalty
 
     def raw_parameters(self) -> tuple[Floats, Floats]:
         """Coefficients and intercepts on the raw scale of the columns (the paper, section 4)."""
@@ -88,16 +96,28 @@ def inverse(spread: Floats) -> Floats:
     return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
+@dataclass(frozen=True)
+class SideFit:
+    """What is known of the model of one side of a split before it is made."""
+
+    weight: float
+    objective: float
+    quadratic: QuadraticModel
+
+
 class LinearModels:
     """Linear models of the nodes of one tree, fitted on sums."""
 
     uses_columns = True
 
-    def __init__(self, backend: Backend, layout: Layout, loss: Loss, penalty: Penalty) -> None:
+    def __init__(
+        self, backend: Backend, layout: Layout, loss: Loss, penalty: Penalty, to_parent: bool
+    ) -> None:
         self._backend = backend
         self._layout = layout
         self._loss = loss
         self._penalty = penalty
+        self._shrinks = to_parent
 
     def root(self, start: Floats) -> NodeModel:
         """The root's model before it is fitted; dense columns are standardized already."""
@@ -113,34 +133,59 @@ class LinearModels:
 
     def children(self, ids: Sequence[int], parents: Sequence[NodeModel]) -> list[NodeModel]:
         """Models of new nodes, each starting from its parent's parameters."""
-        models = [replace(parent) for parent in parents]
-        self._measure(ids, models)
+        models = self.children_in_place(ids, parents)
         far = [k for k, model in enumerate(models) if self._is_far_out(model)]
         if far:
             self._move([ids[k] for k in far], [models[k] for k in far])
-        for model, parent in zip(models, parents, strict=True):
-            model.adopt(*parent.raw_parameters())
+            for k in far:
+                self._start_from(models[k], parents[k])
         return models
+
+    def children_in_place(
+        self, ids: Sequence[int], parents: Sequence[NodeModel]
+    ) -> list[NodeModel]:
+        """The same with the rows left in the units of the parent."""
+        models = [replace(parent) for parent in parents]
+        self._measure(ids, models)
+        for model, parent in zip(models, parents, strict=True):
+            self._start_from(model, parent)
+        return models
+
+    def share_units(self, models: Sequence[NodeModel]) -> bool:
+        """Whether the rows of several nodes are stored in the same units."""
+        first, *others = models
+        return all(
+            np.array_equal(first.center, other.center) and np.array_equal(first.unit, other.unit)
+            for other in others
+        )
+
+    def _start_from(self, model: NodeModel, parent: NodeModel) -> None:
+        model.adopt(*parent.raw_parameters())
+        model.towards = model.theta[:, :-1] if self._shrinks else None
 
     def _measure(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Count the rows and take the moments of their columns."""
-        layout = self._layout
-        kept = layout.n_dense + layout.n_sparse
         tasks = [(node, self._loss) for node in ids]
         found = self._backend.sum(on_rows.node_statistics, tasks)
         for model, sums in zip(models, found, strict=True):
-            model.count, model.weight = int(sums[0]), float(sums[1])
-            first, second, model.support = np.split(sums[2:], [2 * kept, 4 * kept])
-            size = np.array([[model.weight], [model.count]])
-            mean = layout.expand_sums(first.reshape(2, kept) / size, np.ones(2))
-            square = layout.expand_sums(second.reshape(2, kept) / size, np.ones(2))
-            for share in (mean, square):  # a complement is a difference: absent means exactly 0
-                share[:, kept:][share[:, kept:] < _ABSENT] = 0.0
-            spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-            spread[spread <= _ROUNDING * np.sqrt(np.abs(square))] = 0.0
-            model.mean = mean[0]
-            # Where a few rows have all the weight, the others still say how wide a column is.
-            model.spread = np.maximum(spread[0], _LEAST_OF_ROWS * spread[1])
+            self._take_moments(model, sums)
+
+    def _take_moments(self, model: NodeModel, sums: Floats) -> None:
+        """Count, weight, means and spreads from ``node_statistics``."""
+        layout = self._layout
+        kept = layout.n_dense + layout.n_sparse
+        model.count, model.weight = int(sums[0]), float(sums[1])
+        first, second, model.support = np.split(sums[2:], [2 * kept, 4 * kept])
+        size = np.array([[model.weight], [model.count]])
+        mean = layout.expand_sums(first.reshape(2, kept) / size, np.ones(2))
+        square = layout.expand_sums(second.reshape(2, kept) / size, np.ones(2))
+        for share in (mean, square):  # a complement is a difference: absent means exactly 0
+            share[:, kept:][share[:, kept:] < _ABSENT] = 0.0
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+        spread[spread <= _ROUNDING * np.sqrt(np.abs(square))] = 0.0
+        model.mean = mean[0]
+        # Where a few rows have all the weight, the others still say how wide a column is.
+        model.spread = np.maximum(spread[0], _LEAST_OF_ROWS * spread[1])
 
     def _is_far_out(self, model: NodeModel) -> bool:
         """Whether sums of squares would lose digits in the units in which rows are stored."""
@@ -178,7 +223,7 @@ class LinearModels:
     def _fit_together(self, nodes: Sequence[tuple[int, NodeModel]]) -> None:
         """One pass over the rows per round for all the nodes."""
         fits = {
-            node: (model, NewtonFit(model.theta, self._penalty, self._hessian_use(model)))
+            node: (model, NewtonFit(model.theta, self._penalty_of(model), self._hessian_use(model)))
             for node, model in nodes
         }
         while fits:
@@ -188,7 +233,11 @@ class LinearModels:
                 if fit.is_done:
                     model.theta = fit.theta
                     model.loss = fit.loss - self._pseudo_rows(model, fit.theta)[0]
+                    model.penalty = self._penalty_of(model).value(fit.theta)
                     del fits[node]
+
+    def _penalty_of(self, model: NodeModel) -> Penalty:
+        return replace(self._penalty, towards=model.towards)
 
     def _hessian_use(self, model: NodeModel) -> HessianUse:
         if self._loss.is_quadratic:
@@ -203,7 +252,7 @@ class LinearModels:
         for node, (model, fit) in fits.items():
             theta, with_hessian = fit.request
             asked = replace(model, theta=theta)
-            given = self._layout.reduce_coef(*asked.stored_parameters())
+            given = self.at_rows(asked)
             parts = on_rows.n_parts(model.count, self._layout.n_columns)
             work += model.count * (_LOSS_WORK + size + (size**2 if with_hessian else 0))
             for part in range(parts):
@@ -262,11 +311,31 @@ class LinearModels:
         slope = weight @ slope.reshape(-1, n_outputs)
         return float(weight @ value), slope, lower + np.tril(lower, -1).T
 
+    def side_fit(self, parent: NodeModel, side: on_rows.SideSums) -> SideFit:
+        """A model of its own on one side, one Newton step from its parent's.
+
+        The sums are those at the parent's parameters. For a quadratic loss this is the minimum.
+        """
+        model = replace(parent)
+        self._take_moments(model, side.statistics)
+        self._start_from(model, parent)
+        sums = self._in_units(side.model, model, model.theta)
+        assert sums.hessian is not None
+        penalty = self._penalty_of(model)
+        quadratic = QuadraticModel(sums.hessian, penalty)
+        _, decrease = quadratic.step(model.theta, sums.gradient)
+        objective = sums.loss + penalty.value(model.theta) - decrease
+        return SideFit(model.weight, objective, quadratic)
+
+    def at_rows(self, model: NodeModel) -> tuple[Floats, Floats]:
+        """Coefficients and intercepts for the columns that rows hold."""
+        return self._layout.reduce_coef(*model.stored_parameters())
+
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Store every row's residual, for the split search."""
         tasks = []
         for node, model in zip(ids, models, strict=True):
-            given = self._layout.reduce_coef(*model.stored_parameters())
+            given = self.at_rows(model)
             parts = on_rows.n_parts(model.count)
             tasks += [(node, part, parts, *given, self._loss) for part in range(parts)]
         self._backend.each(on_rows.set_residuals, tasks)
