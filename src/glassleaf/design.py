@@ -245,9 +245,7 @@ class DesignBuilder:
         self._fill[column] = mean
         self._store(term, filled, mean, spread)
 
-    def _filled(
-        self, values: Floats, missing: NDArray[np.bool_]
-    ) -> tuple[Floats, float, float]:
+    def _filled(self, values: Floats, missing: NDArray[np.bool_]) -> tuple[Floats, float, float]:
         """Values with the gaps filled by the mean, the mean, and the standard deviation."""
         if not missing.any():
             return values, *weighted_moments(values, self._weight)
@@ -272,9 +270,7 @@ class DesignBuilder:
         weighted = columns if self._weight is None else columns * self._weight[:, None]
         n_settled = len(self._dense)
         chosen = choose_columns(columns.T @ weighted, columns.T @ slope, n_settled)
-        for (column, plain, changed, knots), is_plain in zip(
-            self._undecided, chosen, strict=True
-        ):
+        for (column, plain, changed, knots), is_plain in zip(self._undecided, chosen, strict=True):
             item = plain if is_plain else changed
             self._knots[column] = None if is_plain else knots
             self._fill[column] = item[2]

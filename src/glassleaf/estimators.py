@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 from glassleaf import _kernels, criteria, parameters
 from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
+from glassleaf.information import STRENGTHS
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
 from glassleaf.renormalizers import RENORMALIZERS
@@ -39,7 +40,7 @@ from glassleaf.table import (
 from glassleaf.training import Roles, Settings, train
 from glassleaf.transforms import TRANSFORMS
 from glassleaf.tree import Tree
-from glassleaf.weak_models import WeakModel
+from glassleaf.weak_models import Shrinkage, WeakModel
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +62,7 @@ class _ModelTree(BaseEstimator):
         criterion: str | Criterion = "gradient",
         renormalize: str | None = "zscore",
         scale: str | None = "standard",
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         l1_ratio: float = 0.0,
         shrink: str = "zero",
         max_depth: int | None = 3,
@@ -161,12 +162,14 @@ class _ModelTree(BaseEstimator):
                 f"renormalize={self.renormalize!r} is defined for linear models only."
                 " With a weak_model of your own, set renormalize=None."
             )
+        is_chosen = isinstance(self.alpha, str) and self.alpha == "auto"
+        alpha = STRENGTHS[0] if is_chosen else parameters.real_number("alpha", self.alpha, 0.0)
         return Settings(
             loss=self._loss,
             criterion=criterion,
             renormalizer=renormalizer,
             penalty=Penalty(
-                parameters.real_number("alpha", self.alpha, 0.0),
+                alpha,
                 parameters.real_number("l1_ratio", self.l1_ratio, 0.0, 1.0),
             ),
             standardized=parameters.choice("scale", self.scale, {"standard": True, None: False}),
@@ -189,7 +192,9 @@ class _ModelTree(BaseEstimator):
                 if self.significance is None
                 else parameters.real_number("significance", self.significance, 0.0, 1.0)
             ),
-            shrink=parameters.choice("shrink", self.shrink, {"zero": "zero", "parent": "parent"}),
+            shrinkage=Shrinkage(
+                parameters.choice("shrink", self.shrink, {"zero": False, "parent": True}), is_chosen
+            ),
         )
 
     def _criterion(self, n_classes: int) -> Criterion:
@@ -489,7 +494,7 @@ verbose, random_state
         criterion: str | Criterion = "gradient",
         renormalize: str | None = "zscore",
         scale: str | None = "standard",
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         l1_ratio: float = 0.0,
         shrink: str = "zero",
         max_depth: int | None = 3,

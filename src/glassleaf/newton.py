@@ -13,6 +13,7 @@ one no longer points well; the solution does not depend on it, only the way ther
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -238,13 +239,21 @@ class NewtonFit:
     Fits of many nodes can run side by side, each round's sums being had in one pass.
     """
 
-    def __init__(self, start: Floats, penalty: Penalty, hessian_use: HessianUse) -> None:
+    def __init__(
+        self,
+        start: Floats,
+        penalty: Penalty,
+        hessian_use: HessianUse,
+        choose_penalty: Callable[[Penalty, Sums], Penalty] | None = None,
+    ) -> None:
+        """``choose_penalty`` may change the penalty when the sums at the start are known."""
         self.theta = start
         self.is_done = False
         self.loss = np.nan
         self.request: tuple[Floats, bool] = (start, True)
         self._use = hessian_use
-        self._penalty = penalty
+        self.penalty = penalty
+        self._choose_penalty = choose_penalty
         self._quadratic: QuadraticModel | None = None
         self._objective = np.inf
         self._scale = 0.0
@@ -258,7 +267,9 @@ class NewtonFit:
         """Take the sums asked for; either finish or prepare the next request."""
         self._rounds += 1
         trial, _ = self.request
-        objective = sums.loss + self._penalty.value(trial)
+        if self._quadratic is None and self._choose_penalty is not None:
+            self.penalty = self._choose_penalty(self.penalty, sums)
+        objective = sums.loss + self.penalty.value(trial)
         if self._quadratic is None:
             self._scale = max(objective, 0.0)
         elif trial is not self.theta and not self._is_sufficient(objective):
@@ -268,7 +279,7 @@ class NewtonFit:
             self._is_promising = self._objective - objective > _PROMISING * self._predicted
         self.theta, self.loss, self._objective = trial, sums.loss, objective
         if sums.hessian is not None:
-            self._quadratic = QuadraticModel(sums.hessian, self._penalty)
+            self._quadratic = QuadraticModel(sums.hessian, self.penalty)
         self._advance(sums.gradient, sums.hessian is not None)
 
     def _is_sufficient(self, objective: float) -> bool:

@@ -69,7 +69,9 @@ def rescored(
             [models.side_fit(node.model, _joined(segments, is_left == side)) for side in (1, 0)]
             for is_left in patterns
         ]
-        gains = [node.model.loss - left.objective - right.objective for left, right in fits]
+        # Against the same step for the node as a whole: with a penalty it is not at its minimum.
+        before = models.side_fit(node.model, reduce(add, segments.sums)).objective
+        gains = [before - left.objective - right.objective for left, right in fits]
         found = [replace(split, gain=gain) for split, gain in zip(splits, gains, strict=True)]
         if tested:
             best = int(np.argmax(gains))
@@ -95,5 +97,5 @@ def _p_value(node: Shortlist, gain: float, fits: Sequence[SideFit], loss: Loss) 
     left_over = sum(fit.weight for fit in fits) - 2 * float(shares.sum())
     if left_over <= 0:
         return 1.0  # no more rows than parameters: nothing can be said
-    mean_loss = (node.model.loss - gain) / left_over
+    mean_loss = sum(fit.objective for fit in fits) / left_over
     return chance(gain, loss.dispersion(mean_loss), shares, node.n_candidates)

@@ -106,7 +106,8 @@ def find_splits(
         backend.each(on_rows.set_target, tasks)
     found = all_gains(backend, models, search, able, root)
     least = limits.min_gain * root.model.loss
-    for node, splits in zip(able, _candidates(backend, models, search, limits, able, found)):
+    candidates = _candidates(backend, models, search, limits, able, found)
+    for node, splits in zip(able, candidates, strict=True):
         good = [split for split in splits if split.gain > least]
         node.split = max(good, key=lambda split: split.gain, default=None)
         if node.split is not None and node.split.p_value > limits.significance:

@@ -28,7 +28,7 @@ from glassleaf.splitting import Limits, Node, SplitSearch
 from glassleaf.table import Codes, Column, Table, learn_columns, raw_matrix
 from glassleaf.transforms import Distribution, Knots, learn_knots
 from glassleaf.tree import LEAF, CustomLeaves, Tree, term_matrix
-from glassleaf.weak_models import CustomModels, LinearModels, WeakModel
+from glassleaf.weak_models import CustomModels, LinearModels, Shrinkage, WeakModel
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -63,7 +63,7 @@ class Settings:
     weak_model: WeakModel | None
     transform: str
     clamp: bool
-    shrink: str
+    shrinkage: Shrinkage
     rescore: int
     significance: float
     refine: bool
@@ -126,7 +126,7 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
         models: LinearModels | CustomModels
         if settings.weak_model is None:
             models = LinearModels(
-                backend, design.layout, settings.loss, settings.penalty, settings.shrink == "parent"
+                backend, design.layout, settings.loss, settings.penalty, settings.shrinkage
             )
         else:
             models = CustomModels(backend, settings.weak_model, settings.loss)

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.design import Layout
+from glassleaf.information import with_best_alpha
 from glassleaf.losses import Loss
 from glassleaf.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 from glassleaf.renormalizers import NodeUnits
@@ -52,7 +53,7 @@ class NodeModel:
     (a constant column has spread 0). ``center`` and ``unit`` lead from there to raw values:
     ``raw = center + unit * stored``. ``theta`` are the parameters per output, for columns of mean
     0 and spread 1, intercept last; ``towards`` are the weights that the penalty pulls to, None for
-    zero.
+    zero, and ``alpha`` is how hard.
     """
 
     count: int
@@ -63,6 +64,7 @@ class NodeModel:
     center: Floats
     unit: Floats
     theta: Floats
+    alpha: float = 0.0
     towards: Floats | None = None
     loss: float = np.nan
     penalty: float = 0.0
@@ -97,6 +99,14 @@ def inverse(spread: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
+class Shrinkage:
+    """What the penalty pulls towards, and whether its strength is chosen for every node."""
+
+    to_parent: bool = False
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True)
 class SideFit:
     """What is known of the model of one side of a split before it is made."""
 
@@ -111,13 +121,13 @@ class LinearModels:
     uses_columns = True
 
     def __init__(
-        self, backend: Backend, layout: Layout, loss: Loss, penalty: Penalty, to_parent: bool
+        self, backend: Backend, layout: Layout, loss: Loss, penalty: Penalty, shrinkage: Shrinkage
     ) -> None:
         self._backend = backend
         self._layout = layout
         self._loss = loss
         self._penalty = penalty
-        self._shrinks = to_parent
+        self._shrinkage = shrinkage
 
     def root(self, start: Floats) -> NodeModel:
         """The root's model before it is fitted; dense columns are standardized already."""
@@ -127,7 +137,8 @@ class LinearModels:
         unit[: layout.n_dense] = layout.scale
         blank = np.zeros(layout.n_columns)
         theta = np.column_stack([np.zeros((len(start), layout.n_columns)), start])
-        model = NodeModel(0, 0.0, np.zeros(0), blank, blank, center, unit, theta)
+        alpha = self._penalty.alpha
+        model = NodeModel(0, 0.0, np.zeros(0), blank, blank, center, unit, theta, alpha)
         self._measure([0], [model])
         return model
 
@@ -161,7 +172,7 @@ class LinearModels:
 
     def _start_from(self, model: NodeModel, parent: NodeModel) -> None:
         model.adopt(*parent.raw_parameters())
-        model.towards = model.theta[:, :-1] if self._shrinks else None
+        model.towards = model.theta[:, :-1] if self._shrinkage.to_parent else None
 
     def _measure(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Count the rows and take the moments of their columns."""
@@ -222,10 +233,7 @@ class LinearModels:
 
     def _fit_together(self, nodes: Sequence[tuple[int, NodeModel]]) -> None:
         """One pass over the rows per round for all the nodes."""
-        fits = {
-            node: (model, NewtonFit(model.theta, self._penalty_of(model), self._hessian_use(model)))
-            for node, model in nodes
-        }
+        fits = {node: (model, self._new_fit(model)) for node, model in nodes}
         while fits:
             for node, sums in self._round(fits).items():
                 model, fit = fits[node]
@@ -233,11 +241,21 @@ class LinearModels:
                 if fit.is_done:
                     model.theta = fit.theta
                     model.loss = fit.loss - self._pseudo_rows(model, fit.theta)[0]
-                    model.penalty = self._penalty_of(model).value(fit.theta)
+                    model.alpha, model.penalty = fit.penalty.alpha, fit.penalty.value(fit.theta)
                     del fits[node]
 
     def _penalty_of(self, model: NodeModel) -> Penalty:
-        return replace(self._penalty, towards=model.towards)
+        return replace(self._penalty, alpha=model.alpha, towards=model.towards)
+
+    def _new_fit(self, model: NodeModel) -> NewtonFit:
+        choose = None
+        if self._shrinkage.is_chosen:
+
+            def choose(penalty: Penalty, sums: Sums) -> Penalty:
+                given = (sums, model.theta, model.weight, self._loss.dispersion)
+                return with_best_alpha(penalty, *given)
+
+        return NewtonFit(model.theta, self._penalty_of(model), self._hessian_use(model), choose)
 
     def _hessian_use(self, model: NodeModel) -> HessianUse:
         if self._loss.is_quadratic:
@@ -321,7 +339,7 @@ class LinearModels:
         self._start_from(model, parent)
         sums = self._in_units(side.model, model, model.theta)
         assert sums.hessian is not None
-        penalty = self._penalty_of(model)
+        penalty = replace(self._penalty, towards=model.towards)
         quadratic = QuadraticModel(sums.hessian, penalty)
         _, decrease = quadratic.step(model.theta, sums.gradient)
         objective = sums.loss + penalty.value(model.theta) - decrease
