@@ -138,15 +138,15 @@ def chosen_methods(given: str, quick_run: bool, peers: bool) -> tuple[str, ...]:
     ]
     if not given.strip():
         return tuple(offered)
-    asked = [name.strip().lower() for name in given.split(",")]
-    for name in asked:
-        if not any(_is_meant(name, method) for method in offered):
-            raise ValueError(f"--methods: {name!r} is not one of: {', '.join(offered)}.")
-    return tuple(method for method in offered if any(_is_meant(name, method) for name in asked))
-
-
-def _is_meant(asked: str, method: str) -> bool:
-    return method.lower() == asked or method.lower().startswith(f"{asked} ")
+    chosen: set[str] = set()
+    for asked in given.split(","):
+        word = asked.strip().lower()
+        exact = {name for name in offered if name.lower() == word}
+        found = exact or {name for name in offered if name.lower().startswith(f"{word} ")}
+        if not found:
+            raise ValueError(f"--methods: {word!r} is not one of: {', '.join(offered)}.")
+        chosen |= found
+    return tuple(name for name in offered if name in chosen)
 
 
 def _command_line(arguments: Sequence[str] | None = None) -> str:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from glassleaf.errors import require
-from glassleaf.estimators import ModelTreeRegressor
+from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.paper import PAPER_METHODS, paper_settings
 from glassleaf.reproduce.cells import (
     Cell,
     Result,
@@ -26,6 +28,7 @@ from glassleaf.reproduce.cells import (
     save_result,
 )
 from glassleaf.reproduce.methods import METHODS
+from glassleaf.sources import pandas
 
 # Their tables take gigabytes while a model is fitted: one at a time, with all threads.
 LARGE = ("Census", "Olympics")
@@ -117,9 +120,21 @@ def _in_processes(
 
 def _start_worker(threads: int) -> None:
     threadpool_limits(threads)
-    # Loads the compiled kernels, so that no cell's seconds include it.
-    X = np.arange(60.0).reshape(-1, 2)
-    ModelTreeRegressor(max_depth=1).fit(X, X[:, 0])
+    _load_kernels()
+
+
+def _load_kernels() -> None:
+    """One small fit of each kind, so that no cell's seconds include loading or compiling."""
+    numbers = np.random.default_rng(0).normal(size=(200, 3))
+    table = pandas().DataFrame(numbers, columns=["a", "b", "c"])
+    table["d"] = pandas().Series(["x", "y"] * 100, dtype="category")
+    table.loc[:20, "a"] = np.nan
+    for X in (numbers, sparse.csr_matrix(np.maximum(numbers, 0.0)), table):
+        ModelTreeRegressor(max_leaf_nodes=3).fit(X, numbers[:, 1]).predict(X)
+        ModelTreeClassifier(max_leaf_nodes=3).fit(X, numbers[:, 1] > 0).predict(X)
+        for method in PAPER_METHODS:
+            ModelTreeRegressor(**paper_settings(method), max_depth=1).fit(X, numbers[:, 1])
+            ModelTreeClassifier(**paper_settings(method), max_depth=1).fit(X, numbers[:, 1] > 0)
 
 
 def _outcome(future: Future[Result], cell: Cell) -> Result:
