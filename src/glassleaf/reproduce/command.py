@@ -81,8 +81,7 @@ def reproduce(
         )
         made = run_everything(run, console, with_figures)
         if docs is not None:
-            folder = os.path.relpath(output / "figures", docs.parent)
-            report.write_docs(docs, made, Path(folder).as_posix())
+            report.write_docs(docs, made, output)
     except (GlassleafError, ValueError) as error:
         console.print(str(error), style="red", markup=False, highlight=False)
         raise typer.Exit(MISUSED) from error

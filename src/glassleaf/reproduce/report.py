@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import shutil
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -57,7 +58,7 @@ class Report:
             for error in summary.errors
         ]
 
-    def markdown(self, figure_folder: str = "figures") -> str:
+    def markdown(self, figure_folder: str = "figures", form: str = "png") -> str:
         parts = [f"    {self.command}", _about(self)]
         parts += [f"**{table.title}**\n\n{table.markdown()}" for table in self.tables()]
         if self.errors():
@@ -65,7 +66,7 @@ class Report:
         parts.append(
             "Data: " + "; ".join(f"{data.name}: {data.source}" for data in self.data) + "."
         )
-        parts += [f"![{name}]({figure_folder}/{name}.png)" for name in self.figures]
+        parts += [f"![{name}]({figure_folder}/{name}.{form})" for name in self.figures]
         return "\n\n".join(parts) + "\n"
 
     def json(self) -> str:
@@ -137,14 +138,20 @@ def write_report(report: Report, output: Path) -> None:
     write_atomically(output / "results.json", report.json())
 
 
-def write_docs(page: Path, report: Report, figure_folder: str) -> None:
-    """Replace what stands between the two markers; the rest of the page is people's."""
+def write_docs(page: Path, report: Report, output: Path) -> None:
+    """Replace what stands between the two markers; the rest of the page is people's.
+
+    The figures go beside the page, into a folder of its name.
+    """
     text = page.read_text()
     if BEGIN not in text or END not in text:
         raise ValueError(f"{page} has no line {BEGIN!r} followed by {END!r} to write between.")
     before, rest = text.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
-    body = report.markdown(figure_folder)
+    for name in report.figures:
+        (page.parent / page.stem).mkdir(exist_ok=True)
+        shutil.copy(output / "figures" / f"{name}.svg", page.parent / page.stem)
+    body = report.markdown(page.stem, "svg")
     write_atomically(page, f"{before}{BEGIN}\n\n{body}\n{END}{after}")
 
 
