@@ -188,6 +188,13 @@ def test_names_that_do_not_exist_are_refused_at_once(tmp_path):
     assert "'forest' is not one of" in found.output
 
 
+def test_a_page_without_markers_is_told_before_anything_runs(in_process, tmp_path):
+    found = invoke(*SMALL, "--output", tmp_path, "--write-docs", tmp_path / "no-such-page.md")
+    assert found.exit_code == 2
+    assert "no-such-page.md" in found.output.replace("\n", "")
+    assert in_process == []
+
+
 def test_missing_data_are_told_before_anything_runs(in_process, tmp_path):
     found = invoke("--datasets", "olympics", "--data", tmp_path, "--output", tmp_path / "out")
     assert found.exit_code == 2

@@ -69,6 +69,8 @@ def reproduce(
     """Run the evaluation of Broelemann & Kasneci (2019) again, beside the paper's numbers."""
     console = require("rich.console", extra="cli", purpose="The report").Console()
     try:
+        if docs is not None:
+            report.marked_page(docs)  # a page that cannot be written is said before the work
         run = Run(
             datasets=chosen_datasets(dataset_names, quick_run),
             methods=chosen_methods(method_names, quick_run, peers),
@@ -98,7 +100,7 @@ def run_everything(run: Run, console: Any, with_figures: bool) -> report.Report:
         results = run_cells(run, advance)
     seconds = time.perf_counter() - start
     drawn = figures.draw_all(data, run.output / "figures") if with_figures else ()
-    made = report.Report(_command_line(), data, tuple(results), seconds, drawn)
+    made = report.Report(command_line(sys.argv[1:]), data, tuple(results), seconds, drawn)
     report.write_report(made, run.output)
     rich_table = require("rich.table", extra="cli", purpose="The report")
     report.show(made, console, rich_table)
@@ -148,11 +150,17 @@ def chosen_methods(given: str, quick_run: bool, peers: bool) -> tuple[str, ...]:
     return tuple(name for name in offered if name in chosen)
 
 
-def _command_line(arguments: Sequence[str] | None = None) -> str:
-    """As it was typed, without the folder of the data, which is nobody else's."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] == ["reproduce"]:
-        words = words[1:]
-    if "--data" in words:
-        words[words.index("--data") + 1 :][:1] = ["DATA"]
-    return shlex.join(["glassleaf", "reproduce", *words])
+def command_line(arguments: Sequence[str]) -> str:
+    """As it was typed, but without paths that are nobody else's.
+
+    >>> command_line(["reproduce", "--peers", "--data", "/home/me/data"])
+    'glassleaf reproduce --peers --data DATA'
+    """
+    words = ["glassleaf", "reproduce"]
+    for word in arguments[1:] if arguments[:1] == ["reproduce"] else arguments:
+        name, _, value = word.rpartition("=")
+        if os.path.isabs(value):
+            option = name or words[-1]
+            value = option.removeprefix("--").upper()
+        words.append(f"{name}={value}" if name else value)
+    return shlex.join(words)

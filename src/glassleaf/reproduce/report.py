@@ -138,16 +138,21 @@ def write_report(report: Report, output: Path) -> None:
     write_atomically(output / "results.json", report.json())
 
 
+def marked_page(page: Path) -> tuple[str, str]:
+    """What stands before and after the part that the command writes."""
+    text = page.read_text() if page.is_file() else ""
+    if BEGIN not in text or END not in text.split(BEGIN, 1)[1]:
+        raise ValueError(f"{page} has no line {BEGIN!r} followed by {END!r} to write between.")
+    before, rest = text.split(BEGIN, 1)
+    return before, rest.split(END, 1)[1]
+
+
 def write_docs(page: Path, report: Report, output: Path) -> None:
     """Replace what stands between the two markers; the rest of the page is people's.
 
     The figures go beside the page, into a folder of its name.
     """
-    text = page.read_text()
-    if BEGIN not in text or END not in text:
-        raise ValueError(f"{page} has no line {BEGIN!r} followed by {END!r} to write between.")
-    before, rest = text.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
+    before, after = marked_page(page)
     for name in report.figures:
         (page.parent / page.stem).mkdir(exist_ok=True)
         shutil.copy(output / "figures" / f"{name}.svg", page.parent / page.stem)
@@ -159,8 +164,8 @@ def show(report: Report, console: Any, rich_table: Any) -> None:
     """The same tables on the terminal."""
     for table in report.tables():
         shown = rich_table.Table(title=table.title, title_justify="left")
-        for place, name in enumerate(table.header):
-            shown.add_column(name, justify="left" if place == 0 else "right")
+        for name in table.header:
+            shown.add_column(name, justify="left" if name in table.words else "right")
         for row in table.rows:
             shown.add_row(*row)
         console.print(shown)

@@ -20,12 +20,15 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class Table:
+    """Rows of text; the columns named in ``words`` are set to the left, numbers to the right."""
+
     title: str
     header: list[str]
     rows: list[list[str]]
+    words: tuple[str, ...] = ("method", "dataset", "what it holds")
 
     def markdown(self) -> str:
-        rule = [":--", *["--:"] * (len(self.header) - 1)]
+        rule = [":--" if name in self.words else "--:" for name in self.header]
         return "\n".join("| " + " | ".join(row) + " |" for row in (self.header, rule, *self.rows))
 
 
@@ -150,7 +153,7 @@ def scales(summaries: Summaries, names: list[str]) -> Table:
     def cell(dataset: str, method: str) -> str:
         raw = one(dataset, method, "raw", "one-hot")
         ranks = one(dataset, method, "ranks", "quantile")
-        if raw == ranks == NOTHING:
+        if NOTHING in (raw, ranks):
             return NOTHING
         return f"{raw} / {ranks} ({printed_score(dataset, method):.1f})"
 
