@@ -122,20 +122,25 @@ class Layout:
         return np.asarray(total[..., None] - others)
 
     def expand_gram(self, gram: Floats) -> Floats:
-        """Products of the kept columns and 1 (last) to products of all stored columns and 1."""
+        """Products of the kept columns and 1 (last) to products of all stored columns and 1.
+
+        The last two axes are those of the columns.
+        """
         if not self.n_complements:
             return gram
         kept = self.n_dense + self.n_sparse
-        full = np.empty((self.n_columns + 1, self.n_columns + 1))
-        full[:kept, :kept] = gram[:-1, :-1]
-        full[-1, :kept] = full[:kept, -1] = gram[-1, :-1]
-        full[-1, -1] = gram[-1, -1]
+        full = np.empty((*gram.shape[:-2], self.n_columns + 1, self.n_columns + 1))
+        full[..., :kept, :kept] = gram[..., :-1, :-1]
+        full[..., -1, :kept] = full[..., :kept, -1] = gram[..., -1, :-1]
+        full[..., -1, -1] = gram[..., -1, -1]
         # Rows of the complements: the row of the constant minus those of the group.
-        own = self._complements(gram[:-1, :].T, gram[-1])
-        full[:kept, kept:-1] = own[:-1]
-        full[kept:-1, :kept] = own[:-1].T
-        full[-1, kept:-1] = full[kept:-1, -1] = own[-1]
-        full[kept:-1, kept:-1] = self._complements(own[:-1].T, own[-1])
+        own = self._complements(np.swapaxes(gram[..., :-1, :], -1, -2), gram[..., -1, :])
+        full[..., :kept, kept:-1] = own[..., :-1, :]
+        full[..., kept:-1, :kept] = np.swapaxes(own[..., :-1, :], -1, -2)
+        full[..., -1, kept:-1] = full[..., kept:-1, -1] = own[..., -1, :]
+        full[..., kept:-1, kept:-1] = self._complements(
+            np.swapaxes(own[..., :-1, :], -1, -2), own[..., -1, :]
+        )
         return full
 
     def reduce_coef(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from glassleaf.backends import Backend
 from glassleaf.refinement import refine
 from glassleaf.splitting import Limits, Models, Node, SplitSearch, find_splits, route
+from glassleaf.weak_models import LinearModels
 
 Floats = NDArray[np.float64]
 _log = logging.getLogger("glassleaf")
@@ -32,6 +33,7 @@ def grow(
     while True:
         models.fit([node.id for node in fresh], [node.model for node in fresh])
         if search.refine:
+            assert isinstance(models, LinearModels)
             refine(backend, models, search, nodes, chosen)
         find_splits(backend, models, search, limits, fresh, root)
         frontier += [node for node in fresh if node.split is not None]

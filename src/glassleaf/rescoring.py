@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import groupby
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -21,11 +19,11 @@ from numpy.typing import NDArray
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.losses import Loss
-from glassleaf.search import Split
+from glassleaf.search import TIE, Split
 from glassleaf.significance import chance
-from glassleaf.weak_models import LinearModels, NodeModel, SideFit
+from glassleaf.weak_models import LinearModels, NodeModel
 
-Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -38,64 +36,98 @@ class Shortlist:
     n_candidates: int
 
 
-def rescored(
-    backend: Backend, models: LinearModels, loss: Loss, nodes: Sequence[Shortlist], tested: bool
-) -> list[list[Split]]:
-    """The short list of every node with exact gains: how much the penalized loss falls.
+@dataclass(frozen=True)
+class _Sides:
+    """A candidate with its exact gain, and the sums of its left and right side."""
 
-    If they are to be ``tested``, the best of every feature gets its p-value.
+    split: Split
+    sums: on_rows.SegmentSums
+    objective: Floats
+
+
+def best_rescored(
+    backend: Backend, models: LinearModels, loss: Loss, nodes: Sequence[Shortlist], tested: bool
+) -> list[Split | None]:
+    """The best of every node's short list by its exact gain: how much the penalized loss falls.
+
+    If they are to be ``tested``, with their p-values.
     """
     tasks: list[tuple[Any, ...]] = []
-    lists: list[tuple[Shortlist, list[Split], np.ndarray[Any, Any]]] = []
+    groups: list[tuple[NodeModel, list[Split], Floats]] = []
     for node in nodes:
         for _, group in groupby(node.splits, key=lambda split: split.column):
-            together = list(group)
-            sides = np.array([split.left_of_bin for split in together])
-            # Bins that are on the same side of every candidate need not be told apart.
-            patterns, segment = np.unique(sides, axis=1, return_inverse=True)
-            default = segment[together[0].default_bin] if together[0].default_bin >= 0 else 0
-            first = together[0]
+            splits = list(group)
+            segment, default, members = _segments(splits)
+            first = splits[0]
             tasks.append(
-                (node.node, first.block, first.first_bin, segment.astype(np.uint8), int(default),
-                 patterns.shape[1], *models.at_rows(node.model), loss)
+                (node.node, first.block, first.first_bin, segment, default, members.shape[1],
+                 *models.at_rows(node.model), loss)
             )  # fmt: skip
-            lists.append((node, together, patterns))
+            groups.append((node.model, splits, members))
+    place_of = {id(task): place for place, task in enumerate(tasks)}
 
-    index = {id(task): k for k, task in enumerate(tasks)}
+    def score(task: Any, segments: on_rows.SegmentSums) -> _Sides:
+        return _best_sides(models, *groups[place_of[id(task)]], segments)
 
-    def score(task: Any, segments: on_rows.Segments) -> list[Split]:
-        node, splits, patterns = lists[index[id(task)]]
-        fits = [
-            [models.side_fit(node.model, _joined(segments, is_left == side)) for side in (1, 0)]
-            for is_left in patterns
-        ]
-        # Against the same step for the node as a whole: with a penalty it is not at its minimum.
-        before = models.side_fit(node.model, reduce(add, segments.sums)).objective
-        gains = [before - left.objective - right.objective for left, right in fits]
-        found = [replace(split, gain=gain) for split, gain in zip(splits, gains, strict=True)]
-        if tested:
-            best = int(np.argmax(gains))
-            found[best] = replace(
-                found[best], p_value=_p_value(node, gains[best], fits[best], loss)
-            )
-        return found
-
-    found: dict[int, list[Split]] = {node.node: [] for node in nodes}
-    results = backend.sum(on_rows.segment_sums, tasks, then=score)
-    for task, splits in zip(tasks, results, strict=True):
-        found[task[0]] += splits
-    return [found[node.node] for node in nodes]
+    found: dict[int, list[_Sides]] = {node.node: [] for node in nodes}
+    for task, sides in zip(
+        tasks, backend.sum(on_rows.segment_sums, tasks, then=score), strict=True
+    ):
+        found[task[0]].append(sides)
+    return [_choice(models, loss, node, found[node.node], tested) for node in nodes]
 
 
-def _joined(segments: on_rows.Segments, chosen: Bools) -> on_rows.SideSums:
-    return reduce(add, (sums for sums, here in zip(segments.sums, chosen, strict=True) if here))
+def _segments(splits: Sequence[Split]) -> tuple[NDArray[np.uint8], int, Floats]:
+    """Bins that are on the same side of every candidate need not be told apart.
+
+    Returns every bin's segment, that of rows whose bin is not stored, and which segments are on
+    the left of every candidate.
+    """
+    sides = np.array([split.left_of_bin for split in splits])
+    members, segment = np.unique(sides, axis=1, return_inverse=True)
+    segments: NDArray[np.uint8] = segment.ravel().astype(np.uint8)
+    return segments, int(segments[splits[0].default_bin]), members.astype(np.float64)
 
 
-def _p_value(node: Shortlist, gain: float, fits: Sequence[SideFit], loss: Loss) -> float:
-    smaller = min(fits, key=lambda fit: fit.weight)
-    shares = smaller.quadratic.shrinkage()
-    left_over = sum(fit.weight for fit in fits) - 2 * float(shares.sum())
+def _best_sides(
+    models: LinearModels,
+    model: NodeModel,
+    splits: Sequence[Split],
+    members: Floats,
+    segments: on_rows.SegmentSums,
+) -> _Sides:
+    """The best candidate of one feature."""
+    n = len(splits)
+    # The node as a whole takes the same step: with a penalty it need not be at its minimum.
+    everything = np.ones((1, members.shape[1]))
+    unions = segments.unions(np.concatenate([members, 1.0 - members, everything]))
+    objective = models.side_objectives(model, unions)
+    gains = objective[-1] - objective[:n] - objective[n : 2 * n]
+    best = int(np.argmax(gains))
+    sums = segments.unions(np.stack([members[best], 1.0 - members[best]]))
+    split = replace(splits[best], gain=float(gains[best]))
+    return _Sides(split, sums, objective[[best, n + best]])
+
+
+def _choice(
+    models: LinearModels, loss: Loss, node: Shortlist, found: Sequence[_Sides], tested: bool
+) -> Split | None:
+    if not found:
+        return None
+    best = max(sides.split.gain for sides in found)
+    good = [sides for sides in found if sides.split.gain >= best - TIE * abs(best)]
+    chosen = min(good, key=lambda sides: sides.split.column)
+    if not tested:
+        return chosen.split
+    return replace(chosen.split, p_value=_p_value(models, loss, node, chosen))
+
+
+def _p_value(models: LinearModels, loss: Loss, node: Shortlist, sides: _Sides) -> float:
+    weight = sides.sums.statistics[:, 1]
+    _, quadratic = models.side_fit(node.model, sides.sums, int(np.argmin(weight)))
+    shares = quadratic.shrinkage()
+    left_over = float(weight.sum() - 2 * shares.sum())
     if left_over <= 0:
         return 1.0  # no more rows than parameters: nothing can be said
-    mean_loss = sum(fit.objective for fit in fits) / left_over
-    return chance(gain, loss.dispersion(mean_loss), shares, node.n_candidates)
+    dispersion = loss.dispersion(max(float(sides.objective.sum()), 0.0) / left_over)
+    return chance(sides.split.gain, dispersion, shares, node.n_candidates)

@@ -102,24 +102,37 @@ def _both(operation: np.ufunc, mine: Any, other: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class SideSums:
-    """What a model of some rows can be fitted from: their statistics, and sums at parameters."""
+class SegmentSums:
+    """Statistics of several sets of rows, and sums at given parameters; the first axis is the set.
+
+    Models of the sets, and of unions of them, can be fitted from these.
+    """
 
     statistics: Floats
-    model: ModelSums
+    loss: Floats
+    gradient: Floats
+    hessian: Floats
 
-    def __add__(self, other: SideSums) -> SideSums:
-        return SideSums(self.statistics + other.statistics, self.model + other.model)
+    def __add__(self, other: SegmentSums) -> SegmentSums:
+        return SegmentSums(
+            self.statistics + other.statistics,
+            self.loss + other.loss,
+            self.gradient + other.gradient,
+            self.hessian + other.hessian,
+        )
 
+    def unions(self, members: Floats) -> SegmentSums:
+        """Sums over unions of the sets; ``members`` has a row of zeros and ones for each."""
+        return SegmentSums(
+            members @ self.statistics,
+            members @ self.loss,
+            np.tensordot(members, self.gradient, axes=1),
+            np.tensordot(members, self.hessian, axes=1),
+        )
 
-@dataclass(frozen=True)
-class Segments:
-    """The sums of every segment of a node's rows."""
-
-    sums: tuple[SideSums, ...]
-
-    def __add__(self, other: Segments) -> Segments:
-        return Segments(tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)))
+    def of(self, index: int) -> ModelSums:
+        """The sums of one set."""
+        return ModelSums(float(self.loss[index]), self.gradient[index], self.hessian[index])
 
 
 @dataclass(frozen=True)
@@ -327,20 +340,22 @@ def segment_sums(
     coef: Floats,
     intercept: Floats,
     loss: Loss,
-) -> Segments:
+) -> SegmentSums:
     """Statistics, loss, gradient and Hessian of a node's rows, apart by the bins of a feature."""
     start, stop = rows.spans[node]
     segment = _segments(rows, start, stop, block, first_bin, segment_of_bin, default)
     together = _copy_of(rows, start, stop, np.argsort(segment, kind="stable"))
-    ends = np.cumsum(np.bincount(segment, minlength=n_segments))
-    return Segments(
-        tuple(
-            SideSums(
-                _statistics(together, first, last, loss),
-                _model_sums(together, first, last, coef, intercept, loss, with_hessian=True),
-            )
-            for first, last in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
-        )
+    ends = np.cumsum(np.bincount(segment, minlength=n_segments)).tolist()
+    spans = list(zip([0, *ends[:-1]], ends, strict=True))
+    sums = [
+        _model_sums(together, first, last, coef, intercept, loss, with_hessian=True)
+        for first, last in spans
+    ]
+    return SegmentSums(
+        np.array([_statistics(together, first, last, loss) for first, last in spans]),
+        np.array([own.loss for own in sums]),
+        np.array([own.gradient for own in sums]),
+        np.array([own.hessian for own in sums]),
     )
 
 

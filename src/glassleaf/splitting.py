@@ -15,7 +15,7 @@ from glassleaf.binning import WHOLE, Block
 from glassleaf.design import Layout
 from glassleaf.losses import Loss
 from glassleaf.renormalizers import NO_UNITS, NodeUnits
-from glassleaf.rescoring import Shortlist, rescored
+from glassleaf.rescoring import Shortlist, best_rescored
 from glassleaf.search import (
     FeatureGains,
     Question,
@@ -26,7 +26,7 @@ from glassleaf.search import (
     node_extent,
     shortlist,
 )
-from glassleaf.weak_models import NodeModel, fixed_units
+from glassleaf.weak_models import LinearModels, NodeModel, fixed_units
 
 Floats = NDArray[np.float64]
 
@@ -106,34 +106,35 @@ def find_splits(
         backend.each(on_rows.set_target, tasks)
     found = all_gains(backend, models, search, able, root)
     least = limits.min_gain * root.model.loss
-    candidates = _candidates(backend, models, search, limits, able, found)
-    for node, splits in zip(able, candidates, strict=True):
-        good = [split for split in splits if split.gain > least]
-        node.split = max(good, key=lambda split: split.gain, default=None)
-        if node.split is not None and node.split.p_value > limits.significance:
-            node.split = None
+    for node, split in zip(
+        able, _best_splits(backend, models, search, limits, able, found), strict=True
+    ):
+        if split is not None and split.gain > least and not split.p_value > limits.significance:
+            node.split = split
 
 
-def _candidates(
+def _best_splits(
     backend: Backend,
     models: Models,
     search: SplitSearch,
     limits: Limits,
     nodes: Sequence[Node],
     found: dict[int, list[FeatureGains]],
-) -> list[list[Split]]:
-    """The candidates of every node that are worth a choice, with the gains to choose by."""
+) -> list[Split | None]:
+    """The best split of every node, by the criterion or by what it really gains."""
     is_tested = limits.significance < 1
+    floors = [_NO_GAIN * node.model.weight for node in nodes]
+    best = [best_split(found[node.id], floor) for node, floor in zip(nodes, floors, strict=True)]
+    if not (search.rescore or is_tested):
+        return best
+    assert isinstance(models, LinearModels)
     lists = []
-    for node in nodes:
-        own, least = found[node.id], _NO_GAIN * node.model.weight
-        best = best_split(own, least)
-        splits = shortlist(own, search.rescore, least) if search.rescore else [best] if best else []
+    for node, floor, split in zip(nodes, floors, best, strict=True):
+        own = found[node.id]
+        splits = shortlist(own, search.rescore, floor) if search.rescore else [split]
         n_candidates = sum(int(np.isfinite(feature.gains).sum()) for feature in own)
-        lists.append(Shortlist(node.id, node.model, splits, n_candidates))
-    if search.rescore or is_tested:
-        return rescored(backend, models, search.loss, lists, is_tested)
-    return [list(given.splits) for given in lists]
+        lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
+    return best_rescored(backend, models, search.loss, lists, is_tested)
 
 
 def _may_split(node: Node, limits: Limits) -> bool:

@@ -43,6 +43,8 @@ _SHARED_CELLS = 5_000_000
 _SERIAL_CELLS = 2_500_000
 # A Hessian of more products than this is worth keeping for some rounds.
 _DEAR_PRODUCTS = 4_000_000
+# Columns up to which many small systems of equations are solved in one call.
+_TOGETHER = 128
 
 
 @dataclass
@@ -104,15 +106,6 @@ class Shrinkage:
 
     to_parent: bool = False
     is_chosen: bool = False
-
-
-@dataclass(frozen=True)
-class SideFit:
-    """What is known of the model of one side of a split before it is made."""
-
-    weight: float
-    objective: float
-    quadratic: QuadraticModel
 
 
 class LinearModels:
@@ -183,20 +176,25 @@ class LinearModels:
 
     def _take_moments(self, model: NodeModel, sums: Floats) -> None:
         """Count, weight, means and spreads from ``node_statistics``."""
+        model.count, model.weight = int(sums[0]), float(sums[1])
+        model.mean, model.spread, model.support = self._moments(sums)
+
+    def _moments(self, sums: Floats) -> tuple[Floats, Floats, Floats]:
+        """Means, spreads and the loss's own statistics, from those of one or of several sets."""
         layout = self._layout
         kept = layout.n_dense + layout.n_sparse
-        model.count, model.weight = int(sums[0]), float(sums[1])
-        first, second, model.support = np.split(sums[2:], [2 * kept, 4 * kept])
-        size = np.array([[model.weight], [model.count]])
-        mean = layout.expand_sums(first.reshape(2, kept) / size, np.ones(2))
-        square = layout.expand_sums(second.reshape(2, kept) / size, np.ones(2))
+        both = (*sums.shape[:-1], 2, kept)
+        first, second, support = np.split(sums[..., 2:], [2 * kept, 4 * kept], axis=-1)
+        size = sums[..., 1::-1][..., None]  # weight, then rows
+        mean = layout.expand_sums(first.reshape(both) / size, np.ones(both[:-1]))
+        square = layout.expand_sums(second.reshape(both) / size, np.ones(both[:-1]))
         for share in (mean, square):  # a complement is a difference: absent means exactly 0
-            share[:, kept:][share[:, kept:] < _ABSENT] = 0.0
+            share[..., kept:][share[..., kept:] < _ABSENT] = 0.0
         spread = np.sqrt(np.maximum(square - mean**2, 0.0))
         spread[spread <= _ROUNDING * np.sqrt(np.abs(square))] = 0.0
-        model.mean = mean[0]
         # Where a few rows have all the weight, the others still say how wide a column is.
-        model.spread = np.maximum(spread[0], _LEAST_OF_ROWS * spread[1])
+        wide = np.maximum(spread[..., 0, :], _LEAST_OF_ROWS * spread[..., 1, :])
+        return mean[..., 0, :], wide, support
 
     def _is_far_out(self, model: NodeModel) -> bool:
         """Whether sums of squares would lose digits in the units in which rows are stored."""
@@ -329,21 +327,49 @@ class LinearModels:
         slope = weight @ slope.reshape(-1, n_outputs)
         return float(weight @ value), slope, lower + np.tril(lower, -1).T
 
-    def side_fit(self, parent: NodeModel, side: on_rows.SideSums) -> SideFit:
-        """A model of its own on one side, one Newton step from its parent's.
+    def side_objectives(self, parent: NodeModel, sides: on_rows.SegmentSums) -> Floats:
+        """Penalized losses of models of their own on sets of rows, one Newton step from a parent's.
 
         The sums are those at the parent's parameters. For a quadratic loss this is the minimum.
         """
+        size = self._layout.n_columns
+        is_plain = self._loss.n_outputs == 1 and self._penalty.is_smooth and self._penalty.l2 > 0
+        if not is_plain or size > _TOGETHER:
+            return np.array([self.side_fit(parent, sides, k)[0] for k in range(len(sides.loss))])
+        mean, spread, support = self._moments(sides.statistics)
+        coef, intercept = parent.stored_parameters()
+        factor = inverse(spread)
+        total = sides.gradient[:, 0, -1]
+        columns = self._layout.expand_sums(sides.gradient[:, 0, :-1], total)
+        slope = np.column_stack([(columns - mean * total[:, None]) * factor, total])
+        hessian = self._layout.expand_gram(sides.hessian[:, 0, :, 0])
+        hessian = standardize_gram(hessian, mean, factor)
+        distance = np.zeros_like(mean) if self._shrinkage.to_parent else coef[0] * spread
+        slope[:, :-1] += self._penalty.l2 * distance
+        diagonal = np.arange(size)
+        hessian[:, diagonal, diagonal] += self._penalty.l2
+        step = -np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+        decrease = -0.5 * (slope * step).sum(axis=1)
+        penalty = 0.5 * self._penalty.l2 * (distance**2).sum(axis=1)
+        objective: Floats = sides.loss + penalty - decrease
+        for k, own in enumerate(support):
+            if len(self._loss.pseudo_rows(own)[0]):
+                objective[k] = self.side_fit(parent, sides, k)[0]
+        return objective
+
+    def side_fit(
+        self, parent: NodeModel, sides: on_rows.SegmentSums, index: int
+    ) -> tuple[float, QuadraticModel]:
+        """The same for one set, with the quadratic model that the step was taken on."""
         model = replace(parent)
-        self._take_moments(model, side.statistics)
+        self._take_moments(model, sides.statistics[index])
         self._start_from(model, parent)
-        sums = self._in_units(side.model, model, model.theta)
+        sums = self._in_units(sides.of(index), model, model.theta)
         assert sums.hessian is not None
         penalty = replace(self._penalty, towards=model.towards)
         quadratic = QuadraticModel(sums.hessian, penalty)
         _, decrease = quadratic.step(model.theta, sums.gradient)
-        objective = sums.loss + penalty.value(model.theta) - decrease
-        return SideFit(model.weight, objective, quadratic)
+        return sums.loss + penalty.value(model.theta) - decrease, quadratic
 
     def at_rows(self, model: NodeModel) -> tuple[Floats, Floats]:
         """Coefficients and intercepts for the columns that rows hold."""
@@ -360,13 +386,14 @@ class LinearModels:
 
 
 def standardize_gram(gram: Floats, mean: Floats, factor: Floats) -> Floats:
-    """Products of ``(x, 1)`` to products of ``((x - mean) * factor, 1)``."""
-    out = gram - np.outer(np.append(mean, 0.0), gram[-1])
-    out[:, :-1] -= np.outer(out[:, -1], mean)
-    factors = np.append(factor, 1.0)
-    out *= factors
-    out *= factors[:, None]
-    return out
+    """Products of ``(x, 1)`` to products of ``((x - mean) * factor, 1)``, on the last two axes."""
+    zero, one = np.zeros((*mean.shape[:-1], 1)), np.ones((*mean.shape[:-1], 1))
+    out = gram - np.concatenate([mean, zero], axis=-1)[..., :, None] * gram[..., -1:, :]
+    out[..., :, :-1] -= out[..., :, -1:] * mean[..., None, :]
+    factors = np.concatenate([factor, one], axis=-1)
+    out *= factors[..., None, :]
+    out *= factors[..., :, None]
+    return np.asarray(out)
 
 
 def fixed_units(model: NodeModel, root: NodeModel, standardized: bool) -> NodeUnits:
