@@ -10,7 +10,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from math import exp, inf, isfinite
-from typing import Any, cast
+from typing import Any
 
 from glassleaf import document, plain
 from glassleaf.errors import describe
@@ -105,16 +105,16 @@ class Scorer:
                 return [row[name] for name in self.names]
             except KeyError:
                 return self._some_values(row)
-        row = cast("Sequence[Any]", row)
-        if hasattr(row, "tolist"):  # numpy's floats are slow to compute with one at a time
-            row = row.tolist()
-        if isinstance(row, (str, bytes)) or not hasattr(row, "__len__"):
+        values: Any = row
+        if hasattr(values, "tolist"):  # numpy's floats are slow to compute with one at a time
+            values = values.tolist()
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
             raise TypeError(f"A row is a sequence or a mapping; got {describe(row)}.")
-        if len(row) != len(self.names):
+        if len(values) != len(self.names):
             raise ValueError(
-                f"The row has {len(row)} values; the model has {len(self.names)} columns."
+                f"The row has {len(values)} values; the model has {len(self.names)} columns."
             )
-        return row
+        return values
 
     def _some_values(self, row: Mapping[str, Any]) -> list[Any]:
         absent = [self.names[j] for j in self._used if self.names[j] not in row]
