@@ -14,7 +14,9 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 
 def session(model):
-    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
 
 
 def inputs(model, table):
@@ -54,7 +56,9 @@ def test_onnxruntime_says_what_predict_says(kind):
 
 
 def test_inputs_are_raw_and_typed():
-    kinds = {i.name: (i.type, i.shape) for i in session(to_onnx(zoo.case("binary").model)).get_inputs()}
+    kinds = {
+        i.name: (i.type, i.shape) for i in session(to_onnx(zoo.case("binary").model)).get_inputs()
+    }
     assert list(kinds) == zoo.NAMES
     assert [kinds[name][0] for name in zoo.NAMES] == [
         *["tensor(double)"] * 4, "tensor(string)", "tensor(double)", "tensor(string)",
@@ -78,7 +82,9 @@ def test_a_deep_tree():
 
 
 @pytest.mark.parametrize(
-    "labels", [[False, True], [3, 7], [0.0, 2.0], ["no", "yes"]], ids=lambda ls: type(ls[0]).__name__
+    "labels",
+    [[False, True], [3, 7], [0.0, 2.0], ["no", "yes"]],
+    ids=lambda ls: type(ls[0]).__name__,
 )
 def test_labels_keep_their_type(rng, labels):
     X = pd.DataFrame({"x": rng.normal(size=200)})

@@ -49,7 +49,9 @@ def test_the_evaluator_says_what_predict_says(evaluated, kind):
 
 
 @pytest.mark.parametrize(
-    "labels", [[False, True], [3, 7], [0.0, 2.0], ["no", "yes"]], ids=lambda ls: type(ls[0]).__name__
+    "labels",
+    [[False, True], [3, 7], [0.0, 2.0], ["no", "yes"]],
+    ids=lambda ls: type(ls[0]).__name__,
 )
 def test_labels_keep_their_type(evaluated, rng, labels):
     X = pd.DataFrame({"x": rng.normal(size=200)})

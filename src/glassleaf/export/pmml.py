@@ -95,9 +95,7 @@ class _Writer:
         for j in self.model.used:
             self._mining_field(schema, self.model.columns[j].name)
         self._output(model)
-        segmentation = Xml.SubElement(
-            model, "Segmentation", {"multipleModelMethod": "selectFirst"}
-        )
+        segmentation = Xml.SubElement(model, "Segmentation", {"multipleModelMethod": "selectFirst"})
         for leaf, path in self.model.paths():
             segment = Xml.SubElement(segmentation, "Segment", {"id": str(leaf.node)})
             self._rule(segment, path)
