@@ -5,18 +5,37 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from glassleaf import document, persist, plain
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError, describe
+from glassleaf.notebook import tree_html
 from glassleaf.scoring import Scorer
 
 _ESTIMATORS = ("ModelTreeRegressor", "ModelTreeClassifier")
 
 
 class Deployable:
-    """Methods of the estimators that lead out of the notebook."""
+    """Methods of the estimators that lead out of the notebook, and the look in it."""
+
+    def _repr_html_inner(self) -> str:
+        own: str = super()._repr_html_inner()  # type: ignore[misc]
+        return own + self._tree_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._tree_html()
+        return bundle
+
+    def _tree_html(self) -> str:
+        """The fitted tree for a notebook; nothing where there is none to draw."""
+        try:
+            return tree_html(plain_model(self))
+        except (NotFittedError, ExportError):
+            return ""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, to be read by :func:`glassleaf.load`.

@@ -10,7 +10,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from math import exp, inf, isfinite
-from typing import Any
+from typing import Any, cast
 
 from glassleaf import document, plain
 from glassleaf.errors import describe
@@ -114,7 +114,7 @@ class Scorer:
             raise ValueError(
                 f"The row has {len(values)} values; the model has {len(self.names)} columns."
             )
-        return values
+        return cast("Sequence[Any]", values)
 
     def _some_values(self, row: Mapping[str, Any]) -> list[Any]:
         absent = [self.names[j] for j in self._used if self.names[j] not in row]

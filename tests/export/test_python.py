@@ -44,7 +44,7 @@ def test_it_imports_nothing_but_math(tmp_path):
     found = ast.literal_eval(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
     empty = case.table[:1].astype(object)
     empty.iloc[0] = None
-    empty = empty.astype({name: float for name in zoo.NAMES[:4]} | {"n": float})
+    empty = empty.astype(dict.fromkeys(zoo.NAMES[:4], float) | {"n": float})
     np.testing.assert_allclose(found, case.model.predict_proba(empty)[0], rtol=1e-12)
 
 

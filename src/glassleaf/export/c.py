@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -13,7 +13,7 @@ from glassleaf.errors import ExportError
 from glassleaf.export.nested import Syntax, bodies
 from glassleaf.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
 
-_HEAD = """/* A model tree, written by glassleaf {version}. C99, standard library only (link with -lm).
+_HEAD = """/* A model tree, written by glassleaf {version}. C99, standard library (link with -lm).
  *
  * A row is an array x of {NAME}_COLUMNS doubles, in the order of {name}_columns. NAN is missing. A
  * cell of a column with categories holds a code: what {name}_text(column, text) or

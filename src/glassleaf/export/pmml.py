@@ -41,7 +41,8 @@ def to_pmml(estimator: Any, *, target: str = "y") -> str:
     document = _Writer(plain_model(estimator), target).document()
     Xml.indent(document)
     # References for all that is not ASCII: no one can read it in a wrong encoding.
-    return Xml.tostring(document, encoding="us-ascii", xml_declaration=True).decode("ascii") + "\n"
+    text: bytes = Xml.tostring(document, encoding="us-ascii", xml_declaration=True)
+    return text.decode("ascii") + "\n"
 
 
 class _Writer:
@@ -195,7 +196,8 @@ class _Writer:
             operator = "equal" if operator == "isIn" else "notEqual"
             Xml.SubElement(
                 parent, "SimplePredicate",
-                {"field": column.name, "operator": operator, "value": _text(values[0], _data_type(column))},
+                {"field": column.name, "operator": operator,
+                 "value": _text(values[0], _data_type(column))},
             )  # fmt: skip
             return
         if not values:  # nothing is listed: no category, or all
@@ -280,10 +282,10 @@ class _Writer:
         for term in leaf.terms:
             column = self.model.columns[term.column]
             for code, numbers in term.categories.items():
+                category = _text((column.categories or ())[code], _data_type(column))
                 Xml.SubElement(
                     table, "CategoricalPredictor",
-                    {"name": column.name, "value": _text((column.categories or ())[code], _data_type(column)),
-                     "coefficient": repr(numbers[k])},
+                    {"name": column.name, "value": category, "coefficient": repr(numbers[k])},
                 )  # fmt: skip
 
 
