@@ -11,8 +11,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import secrets
-from pathlib import Path
 from typing import Any
 
 from glassleaf.errors import ModelFileError
@@ -31,8 +29,10 @@ _LEAF = -1
 
 def read(path: str | os.PathLike[str]) -> Document:
     """The checked document of a model file."""
+    with open(path, "rb") as file:
+        content = file.read()
     try:
-        return parse(Path(path).read_bytes())
+        return parse(content)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
@@ -280,7 +280,7 @@ def _encoded(values: Any) -> Any:
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file whole or not at all: whoever reads it sees the old content or the new."""
     target = os.path.realpath(path)
-    beside = f"{target}.{secrets.token_hex(6)}.tmp"
+    beside = f"{target}.{os.urandom(6).hex()}.tmp"
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:

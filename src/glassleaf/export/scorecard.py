@@ -127,7 +127,8 @@ def to_scorecard(
         segment = path_in_words(model, path)
         for column, attribute, above, up_to, points, per_unit in _card(model, leaf):
             is_base = not column
-            scaled = (factor * points + (offset if is_base else 0.0), factor * per_unit)
+            # Adding 0.0 turns -0.0, which puzzles readers, into 0.0.
+            scaled = (factor * points + (offset if is_base else 0.0), factor * per_unit + 0.0)
             if decimals is not None:
                 scaled = (round(scaled[0], decimals), round(scaled[1], decimals))
             out.append(
