@@ -83,7 +83,7 @@ def model(rng):
         [np.float32(1), np.str_("a"), 0], np.array([1.0, "a", 0.0], dtype=object),
         pd.Series({"x": 1.0, "t": "a", "unused": 0.0}),
     ],
-    ids=repr,
+    ids=lambda row: type(row).__name__,
 )  # fmt: skip
 def test_a_row_may_be_a_sequence_or_a_mapping(model, row):
     expected = model.predict(pd.DataFrame({"x": [1.0], "t": ["a"], "unused": [0.0]}))[0]
