@@ -234,16 +234,18 @@ def _reader(column: PlainColumn) -> Callable[[Any], Any]:
     if column.categories is None:
         return lambda value: _number(value, column.name)
     codes = {category: code for code, category in enumerate(column.categories)}
+    holds_text = column.holds_text
 
     def code(value: Any) -> int | None:
         if is_missing(value):
             return None
-        if column.holds_text and not isinstance(value, str):
+        found = codes.get(value, _UNKNOWN)
+        if found == _UNKNOWN and holds_text and not isinstance(value, str):
             raise ValueError(
                 f"Column {column.name!r} held text when the model was fitted and holds"
                 f" {describe(value)} now."
             )
-        return codes.get(value, _UNKNOWN)
+        return found
 
     return code
 
