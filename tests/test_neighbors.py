@@ -12,7 +12,7 @@ from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, load
 
 SOME = ["huber, winsor, clamp", "binary", "multiclass"]
 
@@ -50,6 +50,27 @@ def test_mlflow(tmp_path, monkeypatch):
     np.testing.assert_array_equal(loaded.predict(case.table), case.expected)
     generic = mlflow.pyfunc.load_model(path)
     np.testing.assert_array_equal(generic.predict(case.table), case.expected)
+
+
+def test_mlflow_as_documented(tmp_path, monkeypatch):
+    """The recipe of docs/production.md, with a store in a folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow = pytest.importorskip("mlflow")
+    pytest.importorskip("mlflow.sklearn")
+    case = zoo.case("binary")
+    mlflow.set_tracking_uri(f"file://{tmp_path}/runs")
+    with mlflow.start_run() as run:
+        logged = mlflow.sklearn.log_model(
+            case.model, name="model", serialization_format="cloudpickle",
+            pip_requirements=["glassleaf"], input_example=case.table[:2],
+        )  # fmt: skip
+        case.model.save("model.json")
+        mlflow.log_artifact("model.json")
+    loaded = mlflow.sklearn.load_model(logged.model_uri)
+    np.testing.assert_array_equal(loaded.predict_proba(case.table), case.expected)
+    path = mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path="model.json")
+    np.testing.assert_array_equal(load(path).predict_proba(case.table), case.expected)
 
 
 def test_inspection(regression, binary):
