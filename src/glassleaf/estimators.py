@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 
 from glassleaf import _kernels, criteria, parameters
 from glassleaf.criteria import Criterion
+from glassleaf.deployment import Deployable
 from glassleaf.errors import describe
 from glassleaf.information import STRENGTHS
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
@@ -33,13 +34,13 @@ from glassleaf.table import (
     array_table,
     frame_table,
     is_frame,
-    is_missing,
     raw_pieces,
     select_columns,
 )
 from glassleaf.training import Roles, Settings, train
 from glassleaf.transforms import TRANSFORMS
 from glassleaf.tree import Tree
+from glassleaf.values import is_missing
 from glassleaf.weak_models import Shrinkage, WeakModel
 
 Floats = NDArray[np.float64]
@@ -48,7 +49,7 @@ Floats = NDArray[np.float64]
 _LARGEST_NUMBER = 1e140
 
 
-class _ModelTree(BaseEstimator):
+class _ModelTree(Deployable, BaseEstimator):
     """What regressor and classifier share; the constructor is the regressor's."""
 
     tree_: Tree
