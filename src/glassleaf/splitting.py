@@ -132,7 +132,7 @@ def _best_splits(
     for node, floor, split in zip(nodes, floors, best, strict=True):
         own = found[node.id]
         splits = shortlist(own, search.rescore, floor) if search.rescore else [split]
-        n_candidates = sum(int(np.isfinite(feature.gains).sum()) for feature in own)
+        n_candidates = sum(feature.n_choices for feature in own)
         lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
     return best_rescored(backend, models, search.loss, lists, is_tested)
 

@@ -67,6 +67,7 @@ class Settings:
     rescore: int
     significance: float
     refine: bool
+    subsets: bool
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,12 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
     search = SplitSearch(
         blocks,
         design.layout,
-        Question(settings.criterion, settings.renormalizer, _min_count(design, len(y), settings)),
+        Question(
+            settings.criterion,
+            settings.renormalizer,
+            _min_count(design, len(y), settings),
+            settings.subsets,
+        ),
         settings.standardized,
         settings.n_classes,
         settings.loss,
