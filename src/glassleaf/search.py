@@ -23,6 +23,7 @@ from glassleaf.design import Layout
 from glassleaf.renormalizers import NodeUnits, Renormalizer, SideSums
 from glassleaf.rows import BinSums
 from glassleaf.scratch import scratch
+from glassleaf.values import ANY_NUMBER
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -415,7 +416,7 @@ def _threshold(feature: FeatureBins, count: NDArray[np.int64], last_left: int) -
     """Midpoint between the values next to the border that occur in this node."""
     after = np.flatnonzero(count[last_left + 1 : feature.n_values])
     if not len(after):
-        return np.inf  # everything that is not missing goes left
+        return ANY_NUMBER  # everything that is not missing goes left
     before = np.flatnonzero(count[: last_left + 1])
     low = float(feature.upper[before[-1]])
     high = float(feature.lower[last_left + 1 + int(after[0])])

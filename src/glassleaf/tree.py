@@ -6,7 +6,7 @@ node i,
 * ``left[i], right[i]`` are its children, -1 for a leaf, and ``feature[i]`` the column it splits;
 * a number goes left if ``x <= threshold[i]``. A category goes left if its entry of
   ``left_categories(i)`` is true, or by ``unknown_left[i]`` if training never saw it. A missing
-  value goes by ``missing_left[i]``;
+  value goes by ``missing_left[i]``; the threshold is ``ANY_NUMBER`` if only these go right;
 * the raw prediction of its model is ``intercept[i] + sum(coef[i] * terms)``. For a numeric table
   the first terms are the columns in their order, so that this is ``intercept[i] + coef[i] @ x``;
   see ``Terms`` for transforms, categories and missing values. With K outputs (classes),
