@@ -3,6 +3,14 @@
 from glassleaf import criteria, losses
 from glassleaf.errors import GlassleafError, MissingExtraError
 from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.explain import (
+    ModelExplanation,
+    RowExplanation,
+    ShapValues,
+    explain,
+    leaf_table,
+    shap_values,
+)
 from glassleaf.paper import paper_settings
 from glassleaf.tree import Tree
 from glassleaf.weak_models import SklearnModel, WeakModel
@@ -12,12 +20,18 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "GlassleafError",
     "MissingExtraError",
+    "ModelExplanation",
     "ModelTreeClassifier",
     "ModelTreeRegressor",
+    "RowExplanation",
+    "ShapValues",
     "SklearnModel",
     "Tree",
     "WeakModel",
     "criteria",
+    "explain",
+    "leaf_table",
     "losses",
     "paper_settings",
+    "shap_values",
 ]

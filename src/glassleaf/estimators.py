@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 from glassleaf import _kernels, criteria, parameters
 from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
+from glassleaf.explain import export_text
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
 from glassleaf.renormalizers import RENORMALIZERS
@@ -303,6 +304,20 @@ class _ModelTree(BaseEstimator):
         """Largest number of splits above a leaf."""
         check_is_fitted(self)
         return self.tree_.max_depth
+
+    def export_text(self, max_terms: int | None = 6) -> str:
+        """The model in words: the tree, every leaf's rule and formula, the features' importance.
+
+        Parameters
+        ----------
+        max_terms : int or None, default=6
+            How many terms of a formula are shown, the most influential first; None: all.
+
+        Returns
+        -------
+        str
+        """
+        return export_text(self, max_terms)
 
     def get_n_leaves(self) -> int:
         """Number of leaves, that is, of models to read."""

@@ -22,11 +22,13 @@ from glassleaf.renormalizers import NO_UNITS, NodeUnits
 from glassleaf.search import (
     FeatureGains,
     Question,
+    Rival,
     Split,
     best_split,
     block_gains,
     complete,
     node_extent,
+    rivals,
 )
 from glassleaf.weak_models import NodeModel, fixed_units
 
@@ -78,6 +80,7 @@ class Node:
     model: NodeModel
     split: Split | None = None
     children: tuple[int, int] | None = None
+    rivals: Sequence[Rival] = ()
 
 
 def grow(
@@ -166,6 +169,8 @@ def find_splits(
     for node in able:
         floor = max(limits.min_gain * root.model.loss, _NO_GAIN * node.model.weight)
         node.split = best_split(found[node.id], floor)
+        if node.split is not None:
+            node.rivals = rivals(found[node.id], node.split)
 
 
 def _may_split(node: Node, limits: Limits) -> bool:

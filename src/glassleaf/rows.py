@@ -147,6 +147,15 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
     return np.concatenate([*sums, loss.support(target, weight)])
 
 
+def target_sums(rows: Rows, node: int, n_classes: int) -> Floats:
+    """Weight of every class in a node or, without classes, the weighted sum of the target."""
+    here = slice(*rows.spans[node])
+    target, weight = rows.target[here], rows.weight[here]
+    if not n_classes:
+        return np.array([target @ weight])
+    return np.bincount(target.astype(np.intp), weights=weight, minlength=n_classes)
+
+
 def column_ranges(rows: Rows, node: int) -> Ranges:
     """Ranges of the kept columns in a node, in the units in which its rows are stored."""
     start, stop = rows.spans[node]

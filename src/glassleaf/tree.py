@@ -48,6 +48,45 @@ class CustomLeaves:
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """At every split, the best candidates of the features that came closest; the chosen one first.
+
+    Candidate k stood at ``node[k]`` and is described as splits are in :class:`Tree`. Its feature's
+    gains are the points ``first_point[k]`` to ``first_point[k + 1]`` (exclusive) of ``position``
+    and ``curve``: thresholds ascending, or for categories the ranks of the candidates.
+    """
+
+    node: Ints
+    feature: Ints
+    gain: Floats
+    threshold: Floats
+    missing_left: Bools
+    has_missing: Bools
+    first_category: NDArray[np.int64]
+    categories: Bools
+    first_point: NDArray[np.int64]
+    position: Floats
+    curve: Floats
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What training saw. Explanations read it; predictions do not.
+
+    ``mean[i], spread[i]`` are those of the terms in node i (none for models of your own),
+    ``target[i]`` the mean of y or the share of every class. ``low[j], high[j]`` is the range of
+    numeric column j in all rows, NaN for one that may not split.
+    """
+
+    mean: Floats
+    spread: Floats
+    target: Floats
+    low: Floats
+    high: Floats
+    candidates: Candidates
+
+
+@dataclass(frozen=True)
 class Tree:
     """A model tree; see the module's docstring."""
 
@@ -69,6 +108,7 @@ class Tree:
     weight: Floats
     gain: Floats
     loss: Floats
+    seen: Seen
     custom: CustomLeaves | None = None
 
     @property

@@ -1,0 +1,250 @@
+"""Exact interventional Shapley values of a model tree against background rows.
+
+The value of a coalition S of features is the mean raw score, over the background rows z, of the
+row that takes the features in S from x and the others from z. For one leaf and one z, a feature on
+the leaf's path meets its condition in both rows, in x only (set A), in z only (B), or in neither
+(then no mixture of the two reaches the leaf). The leaf is reached by the coalitions that contain A
+and avoid B, and its score is a sum over features. The Shapley values of such a game have a closed
+form in the sizes a and b of A and B (``_kernels.shapley_tables``). It is linear in the effects of
+x and of z, so all z that meet the same conditions are added up beforehand: the cost is rows plus
+background rows, not their product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.errors import require
+from glassleaf.explain import _kernels
+from glassleaf.explain.additive import Additive, additive
+from glassleaf.explain.fitted import Fitted, fitted
+from glassleaf.explain.rules import Condition, all_rules
+from glassleaf.tree import Tree
+
+Floats = NDArray[np.float64]
+Patterns = NDArray[np.int64]
+
+# Rows that are handled at a time: their patterns and values stay small.
+_PIECE_ROWS = 16_384
+# One bit of a pattern per feature on a path.
+_MAX_PATH = 62
+
+
+@dataclass(frozen=True)
+class ShapValues:
+    """Shapley values of every row.
+
+    ``values`` has the shape (rows, features), or (rows, features, classes) with several raw
+    scores; ``base_values`` the shape (rows,) or (rows, classes). ``base_values`` plus the sum over
+    the features is the raw score. ``data`` are the rows as they were given.
+    """
+
+    values: Floats
+    base_values: Floats
+    data: NDArray[Any]
+    feature_names: list[str]
+    output_names: list[str]
+
+    def importance(self) -> dict[str, float]:
+        """Mean absolute value of every feature (over the classes too), the largest first."""
+        size = np.abs(self.values)
+        mean = size.mean(axis=0) if size.ndim == 2 else size.mean(axis=(0, 2))
+        order = np.argsort(-mean, kind="stable")
+        return {self.feature_names[j]: float(mean[j]) for j in order}
+
+    def to_shap(self) -> Any:
+        """The same as a ``shap.Explanation``, for ``shap.plots``."""
+        shap = require("shap", extra="shap", purpose="A shap.Explanation")
+        return shap.Explanation(
+            values=self.values,
+            base_values=self.base_values,
+            data=self.data,
+            feature_names=self.feature_names,
+            output_names=self.output_names if self.values.ndim == 3 else None,
+        )
+
+
+def shap_values(estimator: Any, X: Any, background: Any) -> ShapValues:
+    """Exact interventional Shapley values of the raw score.
+
+    Parameters
+    ----------
+    estimator : fitted model tree
+    X : table of shape (n_samples, n_features)
+        Rows to explain.
+    background : table of shape (n_background, n_features)
+        Rows that stand for "not knowing" a feature, for example the training rows. Millions are
+        fine: the cost is rows plus background rows.
+
+    Returns
+    -------
+    ShapValues
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassleaf import ModelTreeRegressor, shap_values
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = ModelTreeRegressor(max_depth=1).fit(X, np.where(X[:, 0] > 0, X[:, 1], 0.0))
+    >>> found = shap_values(model, X[:5], X)
+    >>> bool(np.allclose(found.base_values + found.values.sum(axis=1), model.predict(X[:5])))
+    True
+    """
+    model = fitted(estimator)
+    matrix = model.matrix(X)
+    values, base = shapley(model, matrix, model.matrix(background))
+    base_values = np.tile(base, (len(matrix), 1))
+    if len(base) == 1:
+        values, base_values = values[:, :, 0], base_values[:, 0]
+    names = list(model.outputs) if len(base) > 1 else ["score"]
+    return ShapValues(values, base_values, display_data(model, matrix), model.names, names)
+
+
+def display_data(model: Fitted, matrix: Floats) -> NDArray[Any]:
+    """A raw matrix as people know it: labels instead of codes."""
+    categorical = [j for j, column in enumerate(model.tree.columns) if column.is_categorical]
+    if not categorical:
+        return matrix
+    out = matrix.astype(object)
+    for j in categorical:
+        out[:, j] = [model.value(j, x) for x in matrix[:, j]]
+    return out
+
+
+def shapley(model: Fitted, matrix: Floats, background: Floats) -> tuple[Floats, Floats]:
+    """Values of shape (rows, columns, outputs), and the base of every output."""
+    if not len(background):
+        raise ValueError("background has no rows; at least one is needed.")
+    game = _Game(model, background)
+    values = np.zeros((*matrix.shape, game.n_outputs))
+    game.for_pieces(matrix, lambda rows, Z, found: game.add_values(Z, found, values[rows]))
+    return values, game.base
+
+
+class _Game:
+    """A tree and its background rows, added up by the conditions they meet."""
+
+    def __init__(self, model: Fitted, background: Floats) -> None:
+        self.model = model
+        self.additive = additive(model.tree)
+        self.n_outputs = self.additive.center.shape[1]
+        rules = all_rules(model.tree)
+        self.leaves = model.leaves
+        self.paths = [rules[leaf] for leaf in self.leaves]
+        if max(map(len, self.paths)) > _MAX_PATH:
+            raise ValueError(f"A path of the tree has more than {_MAX_PATH} features.")
+        self.tests = _path_tests(model.tree, self.paths)
+        self.sums = [_LeafSums(self.additive, leaf, self.n_outputs) for leaf in self.leaves]
+        totals = np.zeros(self.n_outputs)
+        for rows in _pieces(len(background)):
+            totals += model.raw(background[rows]).sum(axis=0)
+        self.base = totals / len(background)
+        self.for_pieces(background, self._add_background, threads=1)
+        self.n_background = len(background)
+
+    def for_pieces(
+        self,
+        matrix: Floats,
+        handle: Callable[[slice, Floats, Patterns], None],
+        threads: int | None = None,
+    ) -> None:
+        """Hand over the rows in pieces: transformed, and with the conditions they meet."""
+
+        def run(rows: slice) -> None:
+            piece = matrix[rows]
+            found = np.empty((len(piece), len(self.leaves)), dtype=np.int64)
+            _kernels.patterns(piece, *self.tests, found)
+            handle(rows, self.model.tree.terms.transformed(piece), found)
+
+        with ThreadPoolExecutor(threads or self.model.n_threads) as pool:
+            list(pool.map(run, _pieces(len(matrix))))
+
+    def _add_background(self, rows: slice, Z: Floats, found: Patterns) -> None:
+        for k, sums in enumerate(self.sums):
+            sums.add(Z, found[:, k])
+
+    def add_values(self, Z: Floats, found: Patterns, out: Floats) -> None:
+        """Add the Shapley values of some rows to ``out``."""
+        for k, path in enumerate(self.paths):
+            own, pattern = np.unique(found[:, k], return_inverse=True)
+            columns = np.array([condition.column for condition in path], dtype=np.int64)
+            position = np.full(Z.shape[1], -1, dtype=np.int64)
+            position[columns] = np.arange(len(columns))
+            tables = self.sums[k].tables(own, columns, position, self.n_background)
+            _kernels.add_shapley(
+                Z, self.leaves[k], pattern.astype(np.int64), columns, position, *tables,
+                *self.additive.arguments, out,
+            )  # fmt: skip
+
+
+class _LeafSums:
+    """Background rows added up by the conditions of one leaf that they meet."""
+
+    def __init__(self, model: Additive, leaf: int, n_outputs: int) -> None:
+        self.model = model
+        self.leaf = leaf
+        self.bits = np.zeros(0, dtype=np.int64)
+        self.count = np.zeros(0)
+        self.total = np.zeros((0, len(model.tree.columns), n_outputs))
+
+    def add(self, Z: Floats, found: Patterns) -> None:
+        bits = np.union1d(self.bits, found)
+        count = np.zeros(len(bits))
+        total = np.zeros((len(bits), *self.total.shape[1:]))
+        known = np.searchsorted(bits, self.bits)
+        count[known], total[known] = self.count, self.total
+        group = np.searchsorted(bits, found)
+        _kernels.sum_effects(Z, self.leaf, group, *self.model.arguments, count, total)
+        self.bits, self.count, self.total = bits, count, total
+
+    def tables(
+        self, own: Patterns, columns: Patterns, position: Patterns, n_background: int
+    ) -> tuple[Floats, Floats, Floats]:
+        """What ``_kernels.add_shapley`` needs for rows that meet the conditions ``own``."""
+        n_path = len(columns)
+        slope = np.zeros((len(own), n_path, n_path + 1))
+        free_slope = np.zeros(len(own))
+        constant = np.zeros((len(own), *self.total.shape[1:]))
+        factorials = np.array([float(factorial(n)) for n in range(n_path + 2)])
+        _kernels.shapley_tables(
+            own, self.bits, self.count / n_background, self.total / n_background,
+            self.model.center[self.leaf], columns, position, factorials,
+            slope, free_slope, constant,
+        )  # fmt: skip
+        return slope, free_slope, constant
+
+
+def _pieces(n_rows: int) -> list[slice]:
+    return [slice(start, start + _PIECE_ROWS) for start in range(0, n_rows, _PIECE_ROWS)]
+
+
+def _path_tests(tree: Tree, paths: list[tuple[Condition, ...]]) -> tuple[NDArray[Any], ...]:
+    """The conditions of all leaves as the flat arrays that ``_kernels.patterns`` reads."""
+    conditions = [condition for path in paths for condition in path]
+    first_category, sides, used = [], [np.zeros(0, dtype=np.bool_)], 0
+    for condition in conditions:
+        known = tree.columns[condition.column].categories
+        if known is None:
+            first_category.append(-1)
+            continue
+        allowed = set(condition.categories or ())
+        sides.append(np.array([category in allowed for category in known], dtype=np.bool_))
+        first_category.append(used)
+        used += len(known)
+    return (
+        np.cumsum([0, *map(len, paths)]),
+        np.array([condition.column for condition in conditions], dtype=np.int64),
+        np.array([condition.low for condition in conditions], dtype=np.float64),
+        np.array([condition.high for condition in conditions], dtype=np.float64),
+        np.array([condition.missing for condition in conditions], dtype=np.bool_),
+        np.array([condition.unknown for condition in conditions], dtype=np.bool_),
+        np.array(first_category, dtype=np.int64),
+        np.concatenate(sides),
+    )
