@@ -28,9 +28,19 @@ class Additive:
     arguments: tuple[Any, ...]
 
     def effects(self, matrix: Floats, nodes: NDArray[np.int64]) -> Floats:
-        """What every column adds, shape (rows, columns, outputs)."""
+        """What every column adds to every row in its node, shape (rows, columns, outputs)."""
         out = np.empty((*matrix.shape, self.center.shape[1]))
-        _kernels.effects(self.tree.terms.transformed(matrix), nodes, *self.arguments, out)
+        transformed = self.tree.terms.transformed(matrix)
+        for node in np.unique(nodes):
+            here = nodes == node
+            Z = np.ascontiguousarray(transformed[here].T)
+            out[here] = self.node_effects(Z, int(node)).transpose(2, 0, 1)
+        return out
+
+    def node_effects(self, Z: Floats, node: int) -> Floats:
+        """The same for rows of one node, which lie along the last axis; Z is transformed."""
+        out = np.empty((len(Z), self.center.shape[1], Z.shape[1]))
+        _kernels.effects(Z, node, *self.arguments, out)
         return out
 
 

@@ -12,7 +12,6 @@ background rows, not their product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import factorial
@@ -32,7 +31,9 @@ Floats = NDArray[np.float64]
 Patterns = NDArray[np.int64]
 
 # Rows that are handled at a time: their patterns and values stay small.
-_PIECE_ROWS = 16_384
+_PIECE_ROWS = 4_096
+# Up to so many features on a path, the tables of all patterns are made at once.
+_TABULATED_PATH = 7
 # One bit of a pattern per feature on a path.
 _MAX_PATH = 62
 
@@ -122,101 +123,117 @@ def shapley(model: Fitted, matrix: Floats, background: Floats) -> tuple[Floats, 
     """Values of shape (rows, columns, outputs), and the base of every output."""
     if not len(background):
         raise ValueError("background has no rows; at least one is needed.")
-    game = _Game(model, background)
-    values = np.zeros((*matrix.shape, game.n_outputs))
-    game.for_pieces(matrix, lambda rows, Z, found: game.add_values(Z, found, values[rows]))
+    game = _Game(model)
+    game.add_background(background)
+    values = np.empty((*matrix.shape, game.n_outputs))
+
+    def explain(rows: slice) -> None:
+        values[rows] = game.values(matrix[rows])
+
+    with ThreadPoolExecutor(model.n_threads) as pool:
+        list(pool.map(explain, _pieces(len(matrix))))
     return values, game.base
 
 
 class _Game:
-    """A tree and its background rows, added up by the conditions they meet."""
+    """A tree, and the background rows added up by the conditions they meet."""
 
-    def __init__(self, model: Fitted, background: Floats) -> None:
+    def __init__(self, model: Fitted) -> None:
         self.model = model
-        self.additive = additive(model.tree)
-        self.n_outputs = self.additive.center.shape[1]
         rules = all_rules(model.tree)
-        self.leaves = model.leaves
-        self.paths = [rules[leaf] for leaf in self.leaves]
-        if max(map(len, self.paths)) > _MAX_PATH:
-            raise ValueError(f"A path of the tree has more than {_MAX_PATH} features.")
-        self.tests = _path_tests(model.tree, self.paths)
-        self.sums = [_LeafSums(self.additive, leaf, self.n_outputs) for leaf in self.leaves]
-        totals = np.zeros(self.n_outputs)
+        parts = additive(model.tree)
+        self.n_outputs = parts.center.shape[1]
+        self.leaves = [_Leaf(parts, leaf, rules[leaf]) for leaf in model.leaves]
+        self.base = np.zeros(self.n_outputs)
+
+    def add_background(self, background: Floats) -> None:
+        """Add up the background rows."""
         for rows in _pieces(len(background)):
-            totals += model.raw(background[rows]).sum(axis=0)
-        self.base = totals / len(background)
-        self.for_pieces(background, self._add_background, threads=1)
-        self.n_background = len(background)
+            piece = background[rows]
+            self.base += self.model.raw(piece).sum(axis=0)
+            X, Z = self._both(piece)
+            for leaf in self.leaves:
+                leaf.add(X, Z)
+        self.base /= len(background)
+        for leaf in self.leaves:
+            leaf.count /= len(background)
+            leaf.total /= len(background)
+            leaf.tabulate()
 
-    def for_pieces(
-        self,
-        matrix: Floats,
-        handle: Callable[[slice, Floats, Patterns], None],
-        threads: int | None = None,
-    ) -> None:
-        """Hand over the rows in pieces: transformed, and with the conditions they meet."""
+    def values(self, piece: Floats) -> Floats:
+        """Shapley values of some rows, shape (rows, columns, outputs)."""
+        X, Z = self._both(piece)
+        out = np.zeros((piece.shape[1], self.n_outputs, len(piece)))
+        for leaf in self.leaves:
+            leaf.add_values(X, Z, out)
+        return out.transpose(2, 0, 1)
 
-        def run(rows: slice) -> None:
-            piece = matrix[rows]
-            found = np.empty((len(piece), len(self.leaves)), dtype=np.int64)
-            _kernels.patterns(piece, *self.tests, found)
-            handle(rows, self.model.tree.terms.transformed(piece), found)
-
-        with ThreadPoolExecutor(threads or self.model.n_threads) as pool:
-            list(pool.map(run, _pieces(len(matrix))))
-
-    def _add_background(self, rows: slice, Z: Floats, found: Patterns) -> None:
-        for k, sums in enumerate(self.sums):
-            sums.add(Z, found[:, k])
-
-    def add_values(self, Z: Floats, found: Patterns, out: Floats) -> None:
-        """Add the Shapley values of some rows to ``out``."""
-        for k, path in enumerate(self.paths):
-            own, pattern = np.unique(found[:, k], return_inverse=True)
-            columns = np.array([condition.column for condition in path], dtype=np.int64)
-            position = np.full(Z.shape[1], -1, dtype=np.int64)
-            position[columns] = np.arange(len(columns))
-            tables = self.sums[k].tables(own, columns, position, self.n_background)
-            _kernels.add_shapley(
-                Z, self.leaves[k], pattern.astype(np.int64), columns, position, *tables,
-                *self.additive.arguments, out,
-            )  # fmt: skip
+    def _both(self, piece: Floats) -> tuple[Floats, Floats]:
+        """Raw and transformed columns, rows along the last axis."""
+        X = np.ascontiguousarray(piece.T)
+        transformed = self.model.tree.terms.transformed(piece)
+        return X, X if transformed is piece else np.ascontiguousarray(transformed.T)
 
 
-class _LeafSums:
-    """Background rows added up by the conditions of one leaf that they meet."""
+class _Leaf:
+    """One leaf: its conditions, and the background rows by those of them that they meet."""
 
-    def __init__(self, model: Additive, leaf: int, n_outputs: int) -> None:
+    def __init__(self, model: Additive, leaf: int, path: tuple[Condition, ...]) -> None:
+        if len(path) > _MAX_PATH:
+            raise ValueError(f"A path of the tree has more than {_MAX_PATH} features.")
+        n_columns = len(model.tree.columns)
         self.model = model
         self.leaf = leaf
+        self.tests = _path_tests(model.tree, path)
+        self.columns = self.tests[0]
+        self.place = np.full(n_columns, -1, dtype=np.int64)
+        self.place[self.columns] = np.arange(len(path))
         self.bits = np.zeros(0, dtype=np.int64)
         self.count = np.zeros(0)
-        self.total = np.zeros((0, len(model.tree.columns), n_outputs))
+        self.total = np.zeros((0, n_columns, model.center.shape[1]))
+        self.known: tuple[Floats, Floats, Floats] | None = None
 
-    def add(self, Z: Floats, found: Patterns) -> None:
+    def _patterns(self, X: Floats) -> Patterns:
+        found = np.empty(X.shape[1], dtype=np.int64)
+        _kernels.patterns(X, *self.tests, found)
+        return found
+
+    def add(self, X: Floats, Z: Floats) -> None:
+        """Add background rows to the sums of their patterns."""
+        found = self._patterns(X)
         bits = np.union1d(self.bits, found)
         count = np.zeros(len(bits))
         total = np.zeros((len(bits), *self.total.shape[1:]))
         known = np.searchsorted(bits, self.bits)
         count[known], total[known] = self.count, self.total
         group = np.searchsorted(bits, found)
-        _kernels.sum_effects(Z, self.leaf, group, *self.model.arguments, count, total)
+        _kernels.sum_effects(self.model.node_effects(Z, self.leaf), group, count, total)
         self.bits, self.count, self.total = bits, count, total
 
-    def tables(
-        self, own: Patterns, columns: Patterns, position: Patterns, n_background: int
-    ) -> tuple[Floats, Floats, Floats]:
+    def tabulate(self) -> None:
+        """Tables for all patterns, where these are few."""
+        if len(self.columns) <= _TABULATED_PATH:
+            self.known = self._tables(np.arange(1 << len(self.columns)))
+
+    def add_values(self, X: Floats, Z: Floats, out: Floats) -> None:
+        """Add the Shapley values of some rows in this leaf."""
+        pattern, tables = self._patterns(X), self.known
+        if tables is None:
+            own, pattern = np.unique(pattern, return_inverse=True)
+            tables = self._tables(own)
+        effect = self.model.node_effects(Z, self.leaf)
+        _kernels.add_shapley(effect, pattern, self.columns, self.place, *tables, out)
+
+    def _tables(self, own: Patterns) -> tuple[Floats, Floats, Floats]:
         """What ``_kernels.add_shapley`` needs for rows that meet the conditions ``own``."""
-        n_path = len(columns)
-        slope = np.zeros((len(own), n_path, n_path + 1))
+        n_path = len(self.columns)
+        slope = np.zeros((n_path, n_path + 1, len(own)))
         free_slope = np.zeros(len(own))
-        constant = np.zeros((len(own), *self.total.shape[1:]))
+        constant = np.zeros((*self.total.shape[1:], len(own)))
         factorials = np.array([float(factorial(n)) for n in range(n_path + 2)])
         _kernels.shapley_tables(
-            own, self.bits, self.count / n_background, self.total / n_background,
-            self.model.center[self.leaf], columns, position, factorials,
-            slope, free_slope, constant,
+            own, self.bits, self.count, self.total, self.model.center[self.leaf],
+            self.columns, self.place, factorials, slope, free_slope, constant,
         )  # fmt: skip
         return slope, free_slope, constant
 
@@ -225,11 +242,10 @@ def _pieces(n_rows: int) -> list[slice]:
     return [slice(start, start + _PIECE_ROWS) for start in range(0, n_rows, _PIECE_ROWS)]
 
 
-def _path_tests(tree: Tree, paths: list[tuple[Condition, ...]]) -> tuple[NDArray[Any], ...]:
-    """The conditions of all leaves as the flat arrays that ``_kernels.patterns`` reads."""
-    conditions = [condition for path in paths for condition in path]
+def _path_tests(tree: Tree, path: tuple[Condition, ...]) -> tuple[NDArray[Any], ...]:
+    """The conditions of a leaf as the arrays that ``_kernels.patterns`` reads."""
     first_category, sides, used = [], [np.zeros(0, dtype=np.bool_)], 0
-    for condition in conditions:
+    for condition in path:
         known = tree.columns[condition.column].categories
         if known is None:
             first_category.append(-1)
@@ -239,12 +255,11 @@ def _path_tests(tree: Tree, paths: list[tuple[Condition, ...]]) -> tuple[NDArray
         first_category.append(used)
         used += len(known)
     return (
-        np.cumsum([0, *map(len, paths)]),
-        np.array([condition.column for condition in conditions], dtype=np.int64),
-        np.array([condition.low for condition in conditions], dtype=np.float64),
-        np.array([condition.high for condition in conditions], dtype=np.float64),
-        np.array([condition.missing for condition in conditions], dtype=np.bool_),
-        np.array([condition.unknown for condition in conditions], dtype=np.bool_),
+        np.array([condition.column for condition in path], dtype=np.int64),
+        np.array([condition.low for condition in path], dtype=np.float64),
+        np.array([condition.high for condition in path], dtype=np.float64),
+        np.array([condition.missing for condition in path], dtype=np.bool_),
+        np.array([condition.unknown for condition in path], dtype=np.bool_),
         np.array(first_category, dtype=np.int64),
         np.concatenate(sides),
     )
