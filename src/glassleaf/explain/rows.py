@@ -38,7 +38,8 @@ class RowExplanation(Record):
     With one raw score, ``raw`` and ``reference`` are numbers and ``contributions`` maps every
     feature to a number; with K classes, all of them are lists of K numbers. Either way, and for
     every class, ``reference + sum(contributions) == raw``. ``prediction`` is the predicted number,
-    or the list of the classes' probabilities. ``reference_text`` says what the reference is.
+    or the list of the classes' probabilities. ``reference_text`` says what the reference is,
+    ``outputs`` whose scores the lists hold.
     """
 
     leaf: int
@@ -52,6 +53,7 @@ class RowExplanation(Record):
     contributions: dict[str, Any]
     reference_text: str
     label: Any = None
+    outputs: tuple[str, ...] = ("",)
 
     @property
     def rule_text(self) -> str:
@@ -139,6 +141,7 @@ class RowExplanations(Sequence[RowExplanation]):
             contributions={name: _one_or_list(self._parts[row, j]) for j, name in enumerate(names)},
             reference_text=self._text,
             label=label,
+            outputs=model.outputs,
         )
 
     def _path(self, row: int) -> tuple[Step, ...]:

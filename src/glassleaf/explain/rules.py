@@ -39,7 +39,11 @@ class Condition:
         >>> Condition("region", 0, categories=("north",), missing=True, has_missing=True).text
         'region ∈ {north} or new or missing'
         """
-        feature = words.name(self.feature)
+        return self.in_words()
+
+    def in_words(self, name_length: int = words.NAME_LENGTH) -> str:
+        """The same with the feature's name cut to a length."""
+        feature = words.name(self.feature, name_length)
         or_missing = " or missing" if self.missing and self.has_missing else ""
         if self.categories is not None:
             return self._category_text(feature) + or_missing
