@@ -7,8 +7,10 @@ from glassleaf.explain import (
     ModelExplanation,
     RowExplanation,
     ShapValues,
+    counterfactuals,
     explain,
     leaf_table,
+    reasons,
     shap_values,
 )
 from glassleaf.paper import paper_settings
@@ -28,10 +30,12 @@ __all__ = [
     "SklearnModel",
     "Tree",
     "WeakModel",
+    "counterfactuals",
     "criteria",
     "explain",
     "leaf_table",
     "losses",
     "paper_settings",
+    "reasons",
     "shap_values",
 ]

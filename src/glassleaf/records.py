@@ -13,7 +13,7 @@ from glassleaf.binning import FeatureBins
 from glassleaf.design import Design
 from glassleaf.growth import Node
 from glassleaf.search import Split
-from glassleaf.table import Column
+from glassleaf.table import Column, Table
 from glassleaf.tree import Candidates, Seen
 
 Floats = NDArray[np.float64]
@@ -38,6 +38,7 @@ def mean_targets(
 
 def what_was_seen(
     nodes: Sequence[Node],
+    table: Table,
     columns: Sequence[Column],
     features: Sequence[FeatureBins],
     design: Design,
@@ -53,12 +54,25 @@ def what_was_seen(
             model, term = node.model, design.layout.term
             mean[node.id, term] = model.center + model.unit * model.mean
             spread[node.id, term] = model.unit * model.spread
-    low, high = np.full((2, len(columns)), np.nan)
-    for feature in features:
-        if not feature.is_categorical and feature.n_values:
-            low[feature.column] = feature.lower[0]
-            high[feature.column] = feature.upper[-1]
+    low, high = _ranges(table, columns, features)
     return Seen(mean, spread, target, low, high, _candidates(nodes, columns, scale))
+
+
+def _ranges(
+    table: Table, columns: Sequence[Column], features: Sequence[FeatureBins]
+) -> tuple[Floats, Floats]:
+    """Smallest and largest value of every numeric column; NaN for a column without values."""
+    low, high = np.full((2, len(columns)), np.nan)
+    ends = {f.column: (f.lower[0], f.upper[-1]) for f in features if len(f.lower)}
+    for j, column in enumerate(columns):
+        if j in ends:
+            low[j], high[j] = ends[j]
+        elif not column.is_categorical:  # one that may not split, and has no bins
+            values = table.numeric(j)
+            values = values[~np.isnan(values)]
+            if len(values):
+                low[j], high[j] = values.min(), values.max()
+    return low, high
 
 
 def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) -> Candidates:

@@ -119,7 +119,7 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
         nodes = grow(backend, models, search, limits, settings.loss.start(y, rows.weight))
         ranges = _clamps(backend, nodes, design) if settings.clamp else None
         target = mean_targets(backend, nodes, settings.n_classes, center, scale)
-    seen = what_was_seen(nodes, columns, features, design, target, scale)
+    seen = what_was_seen(nodes, table, columns, features, design, target, scale)
     tree = _to_tree(nodes, columns, design, center, scale, ranges, seen)
     if settings.weak_model is None or custom_units is None:
         return tree

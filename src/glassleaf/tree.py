@@ -75,7 +75,7 @@ class Seen:
 
     ``mean[i], spread[i]`` are those of the terms in node i (none for models of your own),
     ``target[i]`` the mean of y or the share of every class. ``low[j], high[j]`` is the range of
-    numeric column j in all rows, NaN for one that may not split.
+    numeric column j in all rows, NaN where all values are missing.
     """
 
     mean: Floats

@@ -9,20 +9,26 @@ from typing import Any, overload
 
 from glassleaf.errors import describe
 from glassleaf.explain import frames, text
+from glassleaf.explain.counterfactuals import Counterfactual, counterfactuals
 from glassleaf.explain.fitted import NoCoefficientsError, fitted
 from glassleaf.explain.model import ModelExplanation, explain_model
+from glassleaf.explain.reasons import Reason, reasons
 from glassleaf.explain.rows import RowExplanation, RowExplanations
 from glassleaf.explain.shapley import ShapValues, shap_values
 
 __all__ = [
+    "Counterfactual",
     "ModelExplanation",
     "NoCoefficientsError",
+    "Reason",
     "RowExplanation",
     "RowExplanations",
     "ShapValues",
+    "counterfactuals",
     "explain",
     "export_text",
     "leaf_table",
+    "reasons",
     "shap_values",
 ]
 

@@ -121,44 +121,44 @@ def display_data(model: Fitted, matrix: Floats) -> NDArray[Any]:
 
 def shapley(model: Fitted, matrix: Floats, background: Floats) -> tuple[Floats, Floats]:
     """Values of shape (rows, columns, outputs), and the base of every output."""
-    if not len(background):
-        raise ValueError("background has no rows; at least one is needed.")
-    game = _Game(model)
-    game.add_background(background)
-    values = np.empty((*matrix.shape, game.n_outputs))
-
-    def explain(rows: slice) -> None:
-        values[rows] = game.values(matrix[rows])
-
-    with ThreadPoolExecutor(model.n_threads) as pool:
-        list(pool.map(explain, _pieces(len(matrix))))
-    return values, game.base
+    game = Game(model, background)
+    return game.all_values(matrix), game.base
 
 
-class _Game:
-    """A tree, and the background rows added up by the conditions they meet."""
+class Game:
+    """A tree, and background rows added up by the conditions they meet."""
 
-    def __init__(self, model: Fitted) -> None:
+    def __init__(self, model: Fitted, background: Floats) -> None:
+        if not len(background):
+            raise ValueError("background has no rows; at least one is needed.")
         self.model = model
         rules = all_rules(model.tree)
         parts = additive(model.tree)
         self.n_outputs = parts.center.shape[1]
         self.leaves = [_Leaf(parts, leaf, rules[leaf]) for leaf in model.leaves]
         self.base = np.zeros(self.n_outputs)
-
-    def add_background(self, background: Floats) -> None:
-        """Add up the background rows."""
         for rows in _pieces(len(background)):
-            piece = background[rows]
-            self.base += self.model.raw(piece).sum(axis=0)
-            X, Z = self._both(piece)
-            for leaf in self.leaves:
-                leaf.add(X, Z)
+            self._add(background[rows])
         self.base /= len(background)
         for leaf in self.leaves:
-            leaf.count /= len(background)
-            leaf.total /= len(background)
-            leaf.tabulate()
+            leaf.tabulate(len(background))
+
+    def _add(self, piece: Floats) -> None:
+        self.base += self.model.raw(piece).sum(axis=0)
+        X, Z = self._both(piece)
+        for leaf in self.leaves:
+            leaf.add(X, Z)
+
+    def all_values(self, matrix: Floats) -> Floats:
+        """Shapley values of any number of rows, in pieces, on several threads."""
+        out = np.empty((*matrix.shape, self.n_outputs))
+
+        def explain(rows: slice) -> None:
+            out[rows] = self.values(matrix[rows])
+
+        with ThreadPoolExecutor(self.model.n_threads) as pool:
+            list(pool.map(explain, _pieces(len(matrix))))
+        return out
 
     def values(self, piece: Floats) -> Floats:
         """Shapley values of some rows, shape (rows, columns, outputs)."""
@@ -210,8 +210,10 @@ class _Leaf:
         _kernels.sum_effects(self.model.node_effects(Z, self.leaf), group, count, total)
         self.bits, self.count, self.total = bits, count, total
 
-    def tabulate(self) -> None:
-        """Tables for all patterns, where these are few."""
+    def tabulate(self, n_background: int) -> None:
+        """Sums to means, and tables for all patterns where these are few."""
+        self.count /= n_background
+        self.total /= n_background
         if len(self.columns) <= _TABULATED_PATH:
             self.known = self._tables(np.arange(1 << len(self.columns)))
 
