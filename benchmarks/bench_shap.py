@@ -1,6 +1,6 @@
 """Time of exact Shapley values: many rows against many background rows.
 
-    python benchmarks/bench_shap.py
+python benchmarks/bench_shap.py
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from problems import FORMS, KINDS, fitted, later, raw_of
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, leaf_table
@@ -307,9 +309,6 @@ def test_models_without_coefficients_say_so(rng):
 
 
 def test_other_estimators_are_refused(rng):
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     X = rng.normal(size=(200, 2))
     pipeline = make_pipeline(StandardScaler(), ModelTreeClassifier()).fit(X, X[:, 0] > 0)
     with pytest.raises(TypeError, match="explain the last step"):

@@ -101,7 +101,9 @@ def test_bars_of_the_tree_are_coefficient_times_spread(rng):
 
 @pytest.mark.parametrize("max_leaf_nodes", [3, 16])
 def test_no_text_of_the_tree_covers_another(rng, max_leaf_nodes):
-    X = pd.DataFrame(rng.normal(size=(3000, 8)), columns=[f"a rather long name {k}" for k in "abcdefgh"])
+    X = pd.DataFrame(
+        rng.normal(size=(3000, 8)), columns=[f"a rather long name {k}" for k in "abcdefgh"]
+    )
     y = sum(np.abs(X.iloc[:, k]) * X.iloc[:, 7 - k] for k in range(4))
     model = ModelTreeRegressor(max_leaf_nodes=max_leaf_nodes, max_depth=None).fit(X, y)
     assert model.get_n_leaves() == max_leaf_nodes

@@ -110,12 +110,9 @@ def test_as_shap_explanation(rng):
 
 
 def test_shap_plots_take_it(rng):
-    pytest.importorskip("shap")
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    import shap
-    from matplotlib import pyplot as plt
-
+    shap = pytest.importorskip("shap")
+    pytest.importorskip("matplotlib").use("agg")
+    plt = pytest.importorskip("matplotlib.pyplot")
     X = rng.normal(size=(200, 4))
     model = ModelTreeClassifier().fit(X, X[:, 0] * X[:, 1] > 0)
     found = shap_values(model, X, X).to_shap()

@@ -33,7 +33,7 @@ def mean_targets(
         if node.children is not None:
             sums[node.id] = sums[list(node.children)].sum(axis=0)
     mean = sums / np.array([[node.model.weight] for node in nodes])
-    return mean if n_classes else mean[:, 0] * scale + center
+    return mean if n_classes else np.asarray(mean[:, 0] * scale + center)
 
 
 def what_was_seen(

@@ -153,7 +153,8 @@ def target_sums(rows: Rows, node: int, n_classes: int) -> Floats:
     target, weight = rows.target[here], rows.weight[here]
     if not n_classes:
         return np.array([target @ weight])
-    return np.bincount(target.astype(np.intp), weights=weight, minlength=n_classes)
+    of_classes = np.bincount(target.astype(np.intp), weights=weight, minlength=n_classes)
+    return of_classes.astype(np.float64)
 
 
 def column_ranges(rows: Rows, node: int) -> Ranges:

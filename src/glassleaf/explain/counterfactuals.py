@@ -354,7 +354,9 @@ def _readings(feature: _Feature, now: float, value: float, inside: float) -> lis
     past = [away * (np.ceil(away * value / step) + k) * step for k in (0, 1)]
     rounded = [round(float(x), max(decimals, 0)) for x in past]
     low, high = feature.points[0], feature.points[-1]
-    return [x for x in rounded if low <= x <= high] + [value + nudge * (inside - value) for nudge in _NUDGES]
+    return [x for x in rounded if low <= x <= high] + [
+        value + nudge * (inside - value) for nudge in _NUDGES
+    ]
 
 
 def nearest_point(

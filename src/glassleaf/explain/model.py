@@ -175,8 +175,8 @@ def feature_strengths(tree: Tree) -> Floats:
     if tree.coef.ndim == 3:  # scores of classes count relative to each other
         centered = tree.coef - tree.coef.mean(axis=1, keepdims=True)
         found = strengths(_with_coef(tree, centered))
-        return np.sqrt((found**2).mean(axis=2))
-    return strengths(tree)[:, :, 0]
+        return np.asarray(np.sqrt((found**2).mean(axis=2)))
+    return np.asarray(strengths(tree)[:, :, 0])
 
 
 def _with_coef(tree: Tree, coef: Floats) -> Tree:

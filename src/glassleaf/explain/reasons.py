@@ -103,7 +103,7 @@ def reasons(
         game: _LeafMeans | _Background = _LeafMeans(model, matrix, output)
     else:
         game = _Background(model, matrix, model.matrix(background), output)
-    named = range(matrix.shape[1])
+    named = list(range(matrix.shape[1]))
     if features is not None:
         named = [model.position(feature, "features") for feature in features]
     return [
@@ -140,7 +140,7 @@ class _LeafMeans:
     def values(self, row: int, changed: Floats) -> Floats:
         """Contributions, shape (changed rows, columns), if the row were so and in its leaf."""
         nodes = np.full(len(changed), self.leaves[row])
-        return _relative(self.additive.effects(changed, nodes), self.output)
+        return np.asarray(_relative(self.additive.effects(changed, nodes), self.output))
 
     def stays(self, row: int, changed: Floats) -> NDArray[np.bool_]:
         """Whether the changed row may be compared: only within the leaf."""
@@ -182,10 +182,10 @@ class _Background:
             return np.unique(background[background[:, column] >= 0, column])
         seen = np.unique(background[~np.isnan(background[:, column]), column])
         some = np.linspace(0, max(len(seen) - 1, 0), min(_TRIED, len(seen))).astype(int)
-        return seen[some]
+        return np.asarray(seen[some])
 
     def values(self, row: int, changed: Floats) -> Floats:
-        return _relative(self.game.values(changed), self.output)
+        return np.asarray(_relative(self.game.values(changed), self.output))
 
     def stays(self, row: int, changed: Floats) -> NDArray[np.bool_]:
         return np.ones(len(changed), dtype=np.bool_)
@@ -206,7 +206,7 @@ def _row_reasons(
     matrix: Floats,
     game: _LeafMeans | _Background,
     row: int,
-    named: Any,
+    named: list[int],
     k: int,
     sign: float,
 ) -> list[Reason]:

@@ -1,4 +1,4 @@
-"""Rules: what the splits on the way to a node ask of every feature, merged to one condition each."""
+"""Rules: what the splits on the way to a node ask, merged to one condition per feature."""
 
 from __future__ import annotations
 

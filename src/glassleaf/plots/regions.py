@@ -107,7 +107,7 @@ class RegionDisplay:
         if self.points is None:
             return
         x, y = self.surface.axes
-        given = {"color": INK} if self.colors is None else {"c": self.colors}
+        given: dict[str, Any] = {"color": INK} if self.colors is None else {"c": self.colors}
         if self.colors is not None:
             given |= {"cmap": "RdBu" if limits else "viridis", **limits}
         self.ax_.scatter(

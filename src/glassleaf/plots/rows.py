@@ -79,9 +79,9 @@ class RowDisplay:
             self.ax_.text(
                 max(begin, begin + size) + room, line, f"{size:+.3g}", va="center", fontsize=8.5
             )
-        for line, value in ((len(bars) + 1, start), (0, raw)):
+        for height, value in ((len(bars) + 1, start), (0, raw)):
             self.ax_.text(
-                value + 1.5 * room, line, f"{value:.4g}", va="center", fontsize=9, weight="bold"
+                value + 1.5 * room, height, f"{value:.4g}", va="center", fontsize=9, weight="bold"
             )
         names = [self.row.reference_text, *(name for name, _ in bars), "raw score"]
         self.ax_.set_yticks(np.arange(len(bars) + 1, -1, -1), names, fontsize=9)

@@ -121,9 +121,7 @@ class TreeDisplay:
                 middle - 0.2, 0.55, label(name, 20), fontsize=8.5, rotation=28, ha="left",
                 va="bottom", rotation_mode="anchor", color=INK,
             )  # fmt: skip
-            self.ax_.plot(
-                [middle, middle], [0.4, 0.6 - len(bars)], color=FAINT, lw=0.8, zorder=0
-            )
+            self.ax_.plot([middle, middle], [0.4, 0.6 - len(bars)], color=FAINT, lw=0.8, zorder=0)
         for leaf, line in zip(self.explanation.leaves, bars, strict=True):
             y = 1.0 - (leaf.leaf or 0)
             self._leaf_text(leaf, x, y)
@@ -163,4 +161,3 @@ class TreeDisplay:
                 spread = leaf.spread[numbers[0]]
                 out.append((coef * spread if several else float(np.copysign(size, coef)), True))
         return out
-
