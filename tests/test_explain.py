@@ -225,6 +225,7 @@ def test_rules_are_merged_and_in_plain_words(rng):
         (Condition("x", 0, categories=("a", "b"), excluded=("c",)), "x ∉ {c}"),
         (Condition("x", 0, categories=("a",), excluded=tuple("bcd")), "x ∈ {a} or new"),
         (Condition("x", 0, categories=(), unknown=False), "x is missing"),
+        (Condition("x", 0, categories=("a",), missing=False), "x is not missing"),
     ],
 )
 def test_conditions_in_words(condition, text):

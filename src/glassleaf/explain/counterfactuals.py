@@ -126,7 +126,7 @@ def counterfactuals(
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> model = ModelTreeRegressor(max_depth=0, alpha=0).fit(X, X[:, 0] + 4 * X[:, 1])
     >>> counterfactuals(model, [[0.0, 0.0]], target=2.0)[0].text
-    'x1: 0 → 0.501'
+    'x1: 0 → 0.5'
     """
     if max_changes not in (1, 2):
         raise ValueError(f"max_changes={describe(max_changes)} must be 1 or 2.")

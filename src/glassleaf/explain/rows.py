@@ -66,21 +66,23 @@ class RowExplanation(Record):
         shown = [(name, part) for name, part in ordered[:at_most] if np.any(np.asarray(part) != 0)]
         width = max((len(words.name(name)) for name, _ in shown), default=0)
         predicted = f", predicted {words.name(self.label)}" if self.label is not None else ""
-        lines = [
-            f"Leaf {self.leaf_number}: {self.rule_text}",
-            f"score {_numbers(self.raw)}, prediction {_numbers(self.prediction)}{predicted}",
-            f"  {_numbers(self.reference)}  {self.reference_text}",
-        ]
+        lines = [(_numbers(self.reference), self.reference_text)]
         for name, part in shown:
             value = self.values[name]
             known = words.number(value) if isinstance(value, float) else words.name(value)
-            lines.append(f"  {_numbers(part, '+')}  {words.name(name).ljust(width)}  = {known}")
-        return "\n".join(lines)
+            known = "missing" if value is None else known
+            lines.append((_numbers(part, "+"), f"{words.name(name).ljust(width)} = {known}"))
+        longest = max(len(number) for number, _ in lines)
+        head = [
+            f"Leaf {self.leaf_number}: {self.rule_text}",
+            f"score {_numbers(self.raw)}, prediction {_numbers(self.prediction)}{predicted}",
+        ]
+        return "\n".join(head + [f"  {number.rjust(longest)}  {text}" for number, text in lines])
 
 
 def _numbers(value: float | Sequence[float], sign: str = "") -> str:
     several = value if isinstance(value, (list, tuple)) else [value]
-    return " | ".join(f"{number:{sign}.4g}" for number in several)
+    return " | ".join(f"{number:{sign}#.4g}" for number in several)
 
 
 class RowExplanations(Sequence[RowExplanation]):

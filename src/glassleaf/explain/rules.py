@@ -36,8 +36,8 @@ class Condition:
 
         >>> Condition("grade", 0, 3, 7, missing=False).text
         '3 < grade ≤ 7'
-        >>> Condition("region", 0, categories=("north",), missing=True, has_missing=True).text
-        'region ∈ {north} or new or missing'
+        >>> Condition("region", 0, categories=("north",), unknown=False, has_missing=True).text
+        'region ∈ {north} or missing'
         """
         return self.in_words()
 
@@ -63,6 +63,8 @@ class Condition:
         assert self.categories is not None
         if not self.categories and not self.unknown:
             return f"{feature} is missing" if self.missing else f"{feature}: nothing"
+        if self.unknown and not self.excluded:
+            return f"{feature} is anything" if self.missing else f"{feature} is not missing"
         if self.unknown and len(self.excluded) <= max(len(self.categories), 2):
             return f"{feature} ∉ {words.listed(self.excluded)}"
         or_new = " or new" if self.unknown else ""

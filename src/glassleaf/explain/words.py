@@ -81,7 +81,7 @@ def signed_sum(parts: Sequence[tuple[float, str]], digits: int = 4) -> str:
 def percent(share: float) -> str:
     """A share of the whole.
 
-    >>> percent(0.2345), percent(0.0001), percent(1.0)
+    >>> percent(0.235), percent(0.0001), percent(1.0)
     ('23.5%', '<0.1%', '100%')
     """
     if 0 < share < 0.001:

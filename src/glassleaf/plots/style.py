@@ -38,8 +38,8 @@ def shown(text: str) -> str:
 def shortened(text: str, limit: int, keep_end: bool = False) -> str:
     """A finished text, cut at its end or at its beginning; formulas are not made of it.
 
-    >>> shortened("age > 3 and sex = f", 12), shortened("age > 3 and sex = f", 12, keep_end=True)
-    ('age > 3 and…', '… sex = f')
+    >>> shortened("age > 3 and sex = f", 14), shortened("age > 3 and sex = f", 14, keep_end=True)
+    ('age > 3 and s…', '… sex = f')
     """
     if len(text) <= limit:
         return shown(text)
