@@ -62,11 +62,19 @@ def make(kind, **parameters):
     return ModelTreeRegressor(loss=kind, **parameters)
 
 
-def fitted(kind, rng, max_depth=2, **parameters):
-    """A tree, its training rows and target."""
-    X, score = table(rng)
-    y = target(kind, score, rng)
-    return make(kind, max_depth=max_depth, **parameters).fit(X, y), X, y
+_known = {}
+
+
+def fitted(kind, max_depth=2, **parameters):
+    """A tree, its training rows and target; each is fitted once, for tests only read them."""
+    key = (kind, max_depth, str(sorted(parameters.items())))
+    if key not in _known:
+        rng = np.random.default_rng(0)
+        X, score = table(rng)
+        y = target(kind, score, rng)
+        model = make(kind, max_depth=max_depth, n_jobs=1, **parameters).fit(X, y)
+        _known[key] = model, X, y
+    return _known[key]
 
 
 def raw_of(model, X):

@@ -33,8 +33,8 @@ def reached(kind, model, row, target, before):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_answer_works(rng, kind, form):
-    model, X, _ = fitted(kind, rng, max_depth=3, **FORMS[form])
+def test_every_answer_works(kind, form):
+    model, X, _ = fitted(kind, max_depth=3, **FORMS[form])
     n_answers = 0
     for k in (0, 3, 8, 21):
         row = later(X).iloc[[k]]
@@ -113,8 +113,8 @@ def test_known_answer_across_a_border():
     assert counterfactuals(model, [[-1.0, 0.0]], 5.0, immutable=["x0"]) == []
 
 
-def test_limits_are_kept(rng):
-    model, X, _ = fitted("binary", rng, max_depth=3)
+def test_limits_are_kept():
+    model, X, _ = fitted("binary", max_depth=3)
     for k in range(12):
         row = X.iloc[[k]]
         answers = counterfactuals(
@@ -148,8 +148,8 @@ def test_integers_stay_whole(rng, high):
                 assert model.predict(back)[0] < target
 
 
-def test_probability_of_a_class(rng):
-    model, X, _ = fitted("binary", rng)
+def test_probability_of_a_class():
+    model, X, _ = fitted("binary")
     bad = X[model.predict(X) == "bad"].iloc[:5]
     for k in range(5):
         for answer in counterfactuals(model, bad.iloc[[k]], "good", probability=0.8):
@@ -160,8 +160,8 @@ def test_probability_of_a_class(rng):
                 assert answer.prediction[1] < 0.9
 
 
-def test_a_pair_is_given_only_if_it_is_smaller_than_its_parts(rng):
-    model, X, _ = fitted("squared_error", rng)
+def test_a_pair_is_given_only_if_it_is_smaller_than_its_parts():
+    model, X, _ = fitted("squared_error")
     row = X.iloc[[4]]
     answers = counterfactuals(model, row, float(model.predict(row)[0]) + 1.0, n=100)
     sizes = [answer.size for answer in answers]
@@ -184,8 +184,8 @@ def test_a_pair_is_given_only_if_it_is_smaller_than_its_parts(rng):
         ({"bounds": {"d": (2, 1)}}, "2.0 is above 1.0"),
     ],
 )
-def test_what_is_refused(rng, given, message):
-    model, X, _ = fitted("binary", rng)
+def test_what_is_refused(given, message):
+    model, X, _ = fitted("binary")
     row = X[model.predict(X) == "bad"].iloc[[0]]
     with pytest.raises(ValueError, match=message):
         counterfactuals(model, row, **given)
@@ -195,8 +195,8 @@ def test_what_is_refused(rng, given, message):
         counterfactuals(model, X.iloc[:2])
 
 
-def test_plain_data(rng):
-    model, X, _ = fitted("multiclass", rng)
+def test_plain_data():
+    model, X, _ = fitted("multiclass")
     row = X.iloc[[0]]
     found = counterfactuals(model, row, (model.predict(row)[0] + 1) % 3)[0]
     assert set(found.to_dict()) == {"changes", "size", "prediction", "label", "leaf"}

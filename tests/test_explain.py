@@ -51,9 +51,9 @@ def score_by_hand(explanation, node, row, output):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_explanation_alone_predicts(rng, kind, form):
+def test_the_explanation_alone_predicts(kind, form):
     """Exactly one leaf's rule holds for any row, and its formula gives the raw score."""
-    model, X, _ = fitted(kind, rng, max_depth=3, **FORMS[form])
+    model, X, _ = fitted(kind, max_depth=3, **FORMS[form])
     explanation = explain(model)
     rows = later(X).iloc[:60]
     raw, leaves = raw_of(model, rows), model.apply(rows)
@@ -71,8 +71,8 @@ def test_the_explanation_alone_predicts(rng, kind, form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_contributions_sum_to_the_raw_score(rng, kind, form):
-    model, X, _ = fitted(kind, rng, **FORMS[form])
+def test_contributions_sum_to_the_raw_score(kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
     for background in (None, X):
         rows = explain(model, later(X), background=background)
         raw = raw_of(model, later(X))
@@ -85,8 +85,8 @@ def test_contributions_sum_to_the_raw_score(rng, kind, form):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_reference_is_the_mean_of_the_leaf(rng, kind):
-    model, X, _ = fitted(kind, rng, transform="rank", clamp=True)
+def test_the_reference_is_the_mean_of_the_leaf(kind):
+    model, X, _ = fitted(kind, transform="rank", clamp=True)
     raw, leaves, rows = raw_of(model, X), model.apply(X), explain(model, X)
     contributions = np.array([list(row.contributions.values()) for row in rows]).reshape(
         500, 6, raw.shape[1]
@@ -102,7 +102,7 @@ def test_the_reference_is_the_mean_of_the_leaf(rng, kind):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary"])
 def test_strength_is_the_spread_of_what_a_feature_adds(rng, kind, weighted):
-    _, X, y = fitted(kind, rng)
+    _, X, y = fitted(kind)
     weight = rng.random(500) + 0.2 if weighted else np.ones(500)
     model = glassleaf.ModelTreeClassifier if kind == "binary" else ModelTreeRegressor
     model = model(max_depth=2, **({} if kind == "binary" else {"loss": kind}))
@@ -120,9 +120,9 @@ def test_strength_is_the_spread_of_what_a_feature_adds(rng, kind, weighted):
     np.testing.assert_allclose(found, np.sqrt(effect), atol=1e-6)
 
 
-def test_classes_count_relative_to_each_other(rng):
+def test_classes_count_relative_to_each_other():
     """Adding the same line to all classes' scores changes nothing."""
-    model, X, _ = fitted("multiclass", rng)
+    model, X, _ = fitted("multiclass")
     parts = np.array([list(row.contributions.values()) for row in explain(model, X)])
     parts -= parts.mean(axis=2, keepdims=True)
     leaf = explain(model).leaves[0]
@@ -132,8 +132,8 @@ def test_classes_count_relative_to_each_other(rng):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nodes_say_what_training_saw(rng, kind):
-    model, X, y = fitted(kind, rng)
+def test_nodes_say_what_training_saw(kind):
+    model, X, y = fitted(kind)
     explanation = explain(model)
     passes = model.decision_path(X).toarray().astype(bool)
     for node in explanation.nodes:
@@ -153,8 +153,8 @@ def test_nodes_say_what_training_saw(rng, kind):
 
 
 @pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
-def test_splits_know_their_rivals(rng, kind):
-    model, _, _ = fitted(kind, rng)
+def test_splits_know_their_rivals(kind):
+    model, _, _ = fitted(kind)
     for node in explain(model).splits:
         chosen, *others = node.split.candidates
         assert chosen.is_chosen and chosen.feature == node.split.feature
@@ -172,8 +172,8 @@ def test_splits_know_their_rivals(rng, kind):
                     assert curve[:, 1].max() == pytest.approx(candidate.gain)
 
 
-def test_the_runner_up_is_what_wins_without_the_winner(rng):
-    model, X, y = fitted("squared_error", rng, max_depth=1)
+def test_the_runner_up_is_what_wins_without_the_winner():
+    model, X, y = fitted("squared_error", max_depth=1)
     first = explain(model).splits[0].split
     others = [name for name in X if name != first.feature]
     again = ModelTreeRegressor(max_depth=1, split_features=others).fit(X, y)
@@ -184,8 +184,8 @@ def test_the_runner_up_is_what_wins_without_the_winner(rng):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_everything_is_json(rng, kind, form):
-    model, X, _ = fitted(kind, rng, **FORMS[form])
+def test_everything_is_json(kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
     text = json.dumps(explain(model).to_dict(), allow_nan=False)
     assert json.loads(text)["nodes"][0]["rows"] == 500
     json.dumps(explain(model, later(X))[0].to_dict(), allow_nan=False)
@@ -196,8 +196,8 @@ def test_everything_is_json(rng, kind, form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_text_has_every_leaf(rng, kind, form):
-    model, X, _ = fitted(kind, rng, **FORMS[form])
+def test_text_has_every_leaf(kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
     text = model.export_text()
     for leaf in explain(model).leaves:
         assert f"Leaf {leaf.leaf}: {leaf.rule_text}" in text
@@ -277,8 +277,8 @@ def str_or_same(value):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_row_per_leaf(rng, kind):
-    model, _, _ = fitted(kind, rng)
+def test_a_row_per_leaf(kind):
+    model, _, _ = fitted(kind)
     table = leaf_table(model)
     assert len(table) == model.get_n_leaves() and table["rows"].sum() == 500
     of = " [1]" if kind == "multiclass" else ""
@@ -319,8 +319,8 @@ def test_other_estimators_are_refused(rng):
         explain(pipeline[-1], background=X)
 
 
-def test_slices_and_negative_rows(rng):
-    model, X, _ = fitted("binary", rng)
+def test_slices_and_negative_rows():
+    model, X, _ = fitted("binary")
     rows = explain(model, X)
     assert rows[-1].to_dict() == rows[499].to_dict()
     assert [row.leaf for row in rows[:3]] == model.apply(X)[:3].tolist()
@@ -328,8 +328,8 @@ def test_slices_and_negative_rows(rng):
         rows[500]
 
 
-def test_the_path_ends_in_the_leaf(rng):
-    model, X, _ = fitted("binary", rng, max_depth=3)
+def test_the_path_ends_in_the_leaf():
+    model, X, _ = fitted("binary", max_depth=3)
     for row in explain(model, later(X))[:50]:
         assert row.path[0].node == 0 and row.path[-1].next_node == row.leaf
         for step in row.path:

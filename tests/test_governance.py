@@ -12,7 +12,7 @@ from glassleaf import ModelTreeClassifier, group_scores, model_card
 
 @pytest.mark.parametrize("favorable", ["good", "bad"])
 def test_classes_by_group(rng, favorable):
-    model, X, y = fitted("binary", rng)
+    model, X, y = fitted("binary")
     weight = rng.random(500)
     found = group_scores(model, X, y, "t", favorable=favorable, sample_weight=weight)
     assert {group.group for group in found} == {"red", "green", "blue", "grey", "(missing)"}
@@ -38,8 +38,8 @@ def test_classes_by_group(rng, favorable):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_has_scores_and_a_card(rng, kind):
-    model, X, y = fitted(kind, rng)
+def test_every_kind_has_scores_and_a_card(kind):
+    model, X, y = fitted(kind)
     groups = group_scores(model, X, y, X["a"] > 0)
     card = model_card(model, name="A model", scores={"R2": 0.5}, groups=groups)
     assert card.startswith("# A model\n") and "To be filled in" in card
@@ -53,8 +53,8 @@ def test_every_kind_has_scores_and_a_card(rng, kind):
         assert scores["root_mean_squared_error"] == pytest.approx(np.sqrt((error**2).mean()))
 
 
-def test_a_group_without_a_class_has_no_rate(rng):
-    model, X, y = fitted("binary", rng)
+def test_a_group_without_a_class_has_no_rate():
+    model, X, y = fitted("binary")
     found = group_scores(model, X, y, np.where(y == "good", "only good", "others"))
     scores = {group.group: group.scores for group in found}
     assert np.isnan(scores["only good"]["false_positive_rate"])
@@ -80,8 +80,8 @@ def test_hostile_text_stays_text(rng):
         assert line.endswith("|")
 
 
-def test_what_is_refused(rng):
-    model, X, y = fitted("binary", rng)
+def test_what_is_refused():
+    model, X, y = fitted("binary")
     with pytest.raises(ValueError, match="by='nothing' is not a column"):
         group_scores(model, X, y, "nothing")
     with pytest.raises(ValueError, match="by has 3 entries"):

@@ -11,8 +11,8 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, mimic
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_tree_of_the_same_form_is_found_again(rng, kind):
-    teacher, X, _ = fitted(kind, rng)
+def test_a_tree_of_the_same_form_is_found_again(kind):
+    teacher, X, _ = fitted(kind)
     is_classifier = kind in ("binary", "multiclass")
     given = {} if is_classifier else {"loss": kind}
     found = mimic(teacher, X, max_depth=3, alpha=1e-3, **given)
@@ -34,8 +34,8 @@ def test_soft_labels_are_cross_entropy(rng):
     assert found.fidelity.r2 > 1 - 1e-9 and found.fidelity.auc > 0.999
 
 
-def test_rows_are_counted_once(rng):
-    teacher, X, _ = fitted("multiclass", rng)
+def test_rows_are_counted_once():
+    teacher, X, _ = fitted("multiclass")
     student = mimic(teacher, X, min_samples_leaf=40).student
     explanation = explain(student)
     assert sum(leaf.rows for leaf in explanation.leaves) == explanation.rows == 375

@@ -50,16 +50,16 @@ def close_figures():
 
 @pytest.mark.parametrize("display", DISPLAYS)
 @pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary", "multiclass"])
-def test_every_display_draws_every_kind(rng, kind, display):
-    model, X, y = fitted(kind, rng, transform="winsor", clamp=True)
+def test_every_display_draws_every_kind(kind, display):
+    model, X, y = fitted(kind, transform="winsor", clamp=True)
     drawn = DISPLAYS[display](model, X, y, None)
     assert drawn.figure_ is drawn.ax_.figure
     drawn.figure_.canvas.draw()
 
 
 @pytest.mark.parametrize("display", DISPLAYS)
-def test_given_axes_are_used(rng, display):
-    model, X, y = fitted("binary", rng)
+def test_given_axes_are_used(display):
+    model, X, y = fitted("binary")
     figure, axes = plt.subplots(1, 2)
     drawn = DISPLAYS[display](model, X, y, axes[1])
     assert drawn.figure_ is figure
@@ -67,8 +67,8 @@ def test_given_axes_are_used(rng, display):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form(rng, form):
-    model, X, y = fitted("squared_error", rng, **FORMS[form])
+def test_every_form(form):
+    model, X, y = fitted("squared_error", **FORMS[form])
     for display in ("tree", "gain", "row", "regions", "dependence"):
         DISPLAYS[display](model, X, y, None)
 
@@ -77,8 +77,8 @@ def drawn_texts(ax):
     return [text.get_text() for text in ax.texts]
 
 
-def test_tree_names_splits_leaves_and_features(rng):
-    model, _, _ = fitted("squared_error", rng)
+def test_tree_names_splits_leaves_and_features():
+    model, _, _ = fitted("squared_error")
     display = TreeDisplay.from_estimator(model, max_features=3)
     explanation = explain(model)
     texts = drawn_texts(display.ax_)
@@ -119,8 +119,8 @@ def test_no_text_of_the_tree_covers_another(rng, max_leaf_nodes):
             )  # fmt: skip
 
 
-def test_waterfall_ends_at_the_score(rng):
-    model, X, _ = fitted("binary", rng)
+def test_waterfall_ends_at_the_score():
+    model, X, _ = fitted("binary")
     display = RowDisplay.from_estimator(model, X, row=5, background=X, max_features=2)
     bars = display.ax_.patches
     assert len(bars) == 3  # two features and the rest
@@ -128,8 +128,8 @@ def test_waterfall_ends_at_the_score(rng):
     assert bars[0].get_x() == pytest.approx(display.row.reference)
 
 
-def test_gain_curve_peaks_at_the_split(rng):
-    model, _, _ = fitted("squared_error", rng, split_features=["a", "d"])
+def test_gain_curve_peaks_at_the_split():
+    model, _, _ = fitted("squared_error", split_features=["a", "d"])
     display = GainDisplay.from_estimator(model)
     split = explain(model).splits[0].split
     x, y = display.ax_.lines[0].get_data()
@@ -151,7 +151,7 @@ def test_dependence_has_the_kinks_of_the_tree():
 
 
 def test_leaf_scores_are_means_over_the_rows(rng):
-    model, X, y = fitted("binary", rng)
+    model, X, y = fitted("binary")
     weight = rng.random(500)
     scores = LiftDisplay.from_estimator(model, X, y, sample_weight=weight).scores
     leaves, good = model.apply(X), y == "good"
@@ -164,8 +164,8 @@ def test_leaf_scores_are_means_over_the_rows(rng):
         assert leaf.lift == pytest.approx(leaf.target / np.average(good, weights=weight))
 
 
-def test_regions_refuse_categories(rng):
-    model, X, _ = fitted("squared_error", rng)
+def test_regions_refuse_categories():
+    model, X, _ = fitted("squared_error")
     with pytest.raises(ValueError, match="regions need two numbers"):
         RegionDisplay.from_estimator(model, X, ("a", "t"))
     with pytest.raises(ValueError, match="not a column of X"):

@@ -19,8 +19,8 @@ def contributions(model, rows, background):
 @pytest.mark.parametrize("with_background", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_reasons_are_the_worst_contributions(rng, kind, form, with_background):
-    model, X, _ = fitted(kind, rng, **FORMS[form])
+def test_reasons_are_the_worst_contributions(kind, form, with_background):
+    model, X, _ = fitted(kind, **FORMS[form])
     rows = later(X).iloc[:20]
     background = X if with_background else None
     favorable = 2 if kind == "multiclass" else "high"
@@ -33,11 +33,11 @@ def test_reasons_are_the_worst_contributions(rng, kind, form, with_background):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_neutral_values_are_neutral(rng, kind, form):
+@pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary", "multiclass"])
+def test_neutral_values_are_neutral(kind, form):
     """Put into the row, they leave (next to) nothing of the contribution; numbers exactly."""
-    model, X, _ = fitted(kind, rng, **FORMS[form])
-    rows = later(X).iloc[:20]
+    model, X, _ = fitted(kind, **FORMS[form])
+    rows = later(X).iloc[:10]
     favorable = 2 if kind == "multiclass" else "high"
     n_exact = 0
     for background in (None, X.iloc[:100]):
@@ -74,8 +74,8 @@ def test_known_answer():
     assert [reason.feature for reason in low if abs(reason.contribution) > 1e-9] == []
 
 
-def test_favorable_class(rng):
-    model, X, _ = fitted("binary", rng)
+def test_favorable_class():
+    model, X, _ = fitted("binary")
     for_good = reasons(model, X.iloc[:5], 6, favorable="good")
     assert for_good == reasons(model, X.iloc[:5], 6)
     assert reasons(model, X.iloc[:5], 6, favorable="bad") == reasons(
@@ -85,8 +85,8 @@ def test_favorable_class(rng):
     assert {reason.feature for row in named for reason in row} == {"b", "d"}
 
 
-def test_relative_to_a_background_they_are_shapley_values(rng):
-    model, X, _ = fitted("binary", rng)
+def test_relative_to_a_background_they_are_shapley_values():
+    model, X, _ = fitted("binary")
     found = reasons(model, X.iloc[:1], 6, background=X)[0]
     values = shap_values(model, X.iloc[:1], X).values[0]
     for reason in found:
@@ -97,10 +97,10 @@ def test_relative_to_a_background_they_are_shapley_values(rng):
     "given, message",
     [({"k": 0}, "k=0"), ({"favorable": "sideways"}, "must be one of"), ({"features": [9]}, "9")],
 )
-def test_what_is_refused(rng, given, message):
-    model, X, _ = fitted("binary", rng)
+def test_what_is_refused(given, message):
+    model, X, _ = fitted("binary")
     with pytest.raises(ValueError, match=message):
         reasons(model, X, **given)
-    model, X, _ = fitted("multiclass", rng)
+    model, X, _ = fitted("multiclass")
     with pytest.raises(ValueError, match="must be one of the classes"):
         reasons(model, X)

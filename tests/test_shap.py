@@ -46,26 +46,26 @@ def check(model, X, background, rtol=1e-9):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_brute_force(rng, kind, form):
-    model, X, _ = fitted(kind, rng, **FORMS[form])
+def test_brute_force(kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
     assert model.get_n_leaves() > 2
     check(model, later(X).iloc[:9], X.iloc[100:107])
 
 
 @pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
-def test_brute_force_of_a_deep_tree(rng, kind):
-    model, X, _ = fitted(kind, rng, max_depth=5, min_samples_leaf=12, leaf_features=["b", "u"])
+def test_brute_force_of_a_deep_tree(kind):
+    model, X, _ = fitted(kind, max_depth=5, min_samples_leaf=12, leaf_features=["b", "u"])
     assert model.get_depth() == 5
     check(model, later(X).iloc[:9], later(X).iloc[100:111])
 
 
-def test_brute_force_of_a_plain_linear_model(rng):
-    model, X, _ = fitted("squared_error", rng, max_depth=0)
+def test_brute_force_of_a_plain_linear_model():
+    model, X, _ = fitted("squared_error", max_depth=0)
     check(model, X.iloc[:5], X.iloc[50:60])
 
 
-def test_many_rows_and_background_rows_agree_with_few(rng):
-    model, X, _ = fitted("binary", rng)
+def test_many_rows_and_background_rows_agree_with_few():
+    model, X, _ = fitted("binary")
     many = pd.concat([later(X)] * 50, ignore_index=True)
     found = shap_values(model, many, X)
     some = [0, 17, 16_383, 16_384, 24_999]
@@ -96,14 +96,14 @@ def test_known_answer_of_a_product_of_split_and_slope():
     assert found.base_values == pytest.approx(0.0, abs=1e-6)
 
 
-def test_as_shap_explanation(rng):
+def test_as_shap_explanation():
     shap = pytest.importorskip("shap")
-    model, X, _ = fitted("binary", rng)
+    model, X, _ = fitted("binary")
     found = shap_values(model, X.iloc[:30], X).to_shap()
     assert isinstance(found, shap.Explanation)
     assert found.values.shape == (30, 6) and found.feature_names == list("abcdtu")
     assert found[0].base_values == pytest.approx(found.base_values[0])
-    model, X, _ = fitted("multiclass", rng)
+    model, X, _ = fitted("multiclass")
     found = shap_values(model, X.iloc[:30], X).to_shap()
     assert found.values.shape == (30, 6, 3)
     assert found[:, :, "1"].values.shape == (30, 6)
@@ -121,8 +121,8 @@ def test_shap_plots_take_it(rng):
     plt.close("all")
 
 
-def test_contributions_relative_to_a_background_are_these(rng):
-    model, X, _ = fitted("multiclass", rng)
+def test_contributions_relative_to_a_background_are_these():
+    model, X, _ = fitted("multiclass")
     found = shap_values(model, X.iloc[:3], X)
     row = explain(model, X.iloc[:3], background=X)[1]
     np.testing.assert_allclose(list(row.contributions.values()), found.values[1])
@@ -130,15 +130,15 @@ def test_contributions_relative_to_a_background_are_these(rng):
     assert row.reference_text == "mean score of 500 background rows"
 
 
-def test_importance_is_the_mean_size(rng):
-    model, X, _ = fitted("squared_error", rng)
+def test_importance_is_the_mean_size():
+    model, X, _ = fitted("squared_error")
     found = shap_values(model, X, X)
     importance = found.importance()
     assert importance["d"] == pytest.approx(np.abs(found.values[:, 3]).mean())
     assert list(importance.values()) == sorted(importance.values(), reverse=True)
 
 
-def test_background_without_rows_is_refused(rng):
-    model, X, _ = fitted("squared_error", rng)
+def test_background_without_rows_is_refused():
+    model, X, _ = fitted("squared_error")
     with pytest.raises(ValueError, match="background has no rows"):
         shap_values(model, X, X.iloc[:0])

@@ -49,7 +49,12 @@ class Change(Record):
 
     @property
     def text(self) -> str:
-        return f"{words.name(self.feature)}: {_known(self.old)} → {_known(self.new)}"
+        digits = 6
+        if isinstance(self.old, float) and isinstance(self.new, float) and self.new:
+            ratio = abs(self.new / (self.new - self.old))  # enough digits to see the change
+            digits = max(digits, int(np.ceil(np.log10(ratio))) + 2)
+        old, new = _known(self.old, digits), _known(self.new, digits)
+        return f"{words.name(self.feature)}: {old} → {new}"
 
 
 @dataclass(frozen=True)
@@ -68,10 +73,10 @@ class Counterfactual(Record):
         return ", ".join(change.text for change in self.changes)
 
 
-def _known(value: Any) -> str:
+def _known(value: Any, digits: int) -> str:
     if value is None:
         return "missing"
-    return words.number(value) if isinstance(value, float) else words.name(value, 24)
+    return words.number(value, digits) if isinstance(value, float) else words.name(value, 24)
 
 
 def counterfactuals(
@@ -239,7 +244,8 @@ def _number(
         raise ValueError(f"bounds of {model.names[column]!r}: {low} is above {high}.")
     unit = _unit(model, column, now)
     # Without a limit, a piece of the line beyond the last kink stands for all of it.
-    far = 1e3 * unit + np.abs(np.append(kinks, 0.0 if np.isnan(now) else now)).max()
+    known = np.array([*kinks, now, low, high, tree.terms.fill[column]])
+    far = 1e3 * unit + np.abs(known[np.isfinite(known)]).max()
     low, high = max(low, -far), min(high, far)
     inner = np.unique(np.concatenate([kinks, np.nextafter(kinks, np.inf), [now]]))
     inner = inner[(inner > low) & (inner < high)]
