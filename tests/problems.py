@@ -1,5 +1,8 @@
 """Fitted trees of every kind, for the tests of explanations."""
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -75,6 +78,19 @@ def fitted(kind, max_depth=2, **parameters):
         model = make(kind, max_depth=max_depth, n_jobs=1, **parameters).fit(X, y)
         _known[key] = model, X, y
     return _known[key]
+
+
+def with_subsets(model, seed):
+    """The same model with splits on any subsets of the categories, and any way for new ones."""
+    rng = np.random.default_rng(seed)
+    tree, out = model.tree_, copy.copy(model)
+    out.tree_ = replace(
+        tree,
+        categories=rng.random(len(tree.categories)) < 0.5,
+        unknown_left=rng.random(tree.node_count) < 0.5,
+        missing_left=rng.random(tree.node_count) < 0.5,
+    )
+    return out
 
 
 def raw_of(model, X):

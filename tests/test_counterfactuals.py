@@ -148,6 +148,13 @@ def test_integers_stay_whole(rng, high):
                 assert model.predict(back)[0] < target
 
 
+def test_constant_columns_are_left_alone(rng):
+    X = np.column_stack([rng.normal(size=300), np.ones(300)])
+    model = ModelTreeRegressor(max_depth=1).fit(X, X[:, 0])
+    for answer in counterfactuals(model, [[0.0, 1.0]], 1.0):
+        assert [change.feature for change in answer.changes] == ["x0"]
+
+
 def test_probability_of_a_class():
     model, X, _ = fitted("binary")
     bad = X[model.predict(X) == "bad"].iloc[:5]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from problems import FORMS, KINDS, fitted, later, raw_of
+from problems import FORMS, KINDS, fitted, later, raw_of, with_subsets
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -54,8 +54,17 @@ def score_by_hand(explanation, node, row, output):
 def test_the_explanation_alone_predicts(kind, form):
     """Exactly one leaf's rule holds for any row, and its formula gives the raw score."""
     model, X, _ = fitted(kind, max_depth=3, **FORMS[form])
+    check_rules_and_formulas(model, later(X).iloc[:60])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_of_splits_on_subsets_of_categories(seed):
+    model, X, _ = fitted("squared_error", max_depth=3, split_features=["t", "u"])
+    check_rules_and_formulas(with_subsets(model, seed), later(X).iloc[:60])
+
+
+def check_rules_and_formulas(model, rows):
     explanation = explain(model)
-    rows = later(X).iloc[:60]
     raw, leaves = raw_of(model, rows), model.apply(rows)
     for i, row in enumerate(rows.to_dict("records")):
         row = {name: None if pd.isna(value) else value for name, value in row.items()}

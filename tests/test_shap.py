@@ -6,7 +6,7 @@ from math import factorial
 import numpy as np
 import pandas as pd
 import pytest
-from problems import FORMS, KINDS, fitted, later, raw_of
+from problems import FORMS, KINDS, fitted, later, raw_of, with_subsets
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, shap_values
 
@@ -57,6 +57,12 @@ def test_brute_force_of_a_deep_tree(kind):
     model, X, _ = fitted(kind, max_depth=5, min_samples_leaf=12, leaf_features=["b", "u"])
     assert model.get_depth() == 5
     check(model, later(X).iloc[:9], later(X).iloc[100:111])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_brute_force_of_splits_on_subsets_of_categories(seed):
+    model, X, _ = fitted("multiclass", max_depth=3, split_features=["t", "u"])
+    check(with_subsets(model, seed), later(X).iloc[:9], later(X).iloc[100:109])
 
 
 def test_brute_force_of_a_plain_linear_model():
