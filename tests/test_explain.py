@@ -11,9 +11,9 @@ from sklearn.preprocessing import StandardScaler
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, leaf_table
-from glassleaf.explain import NoCoefficientsError
-from glassleaf.explain.formulas import formula
-from glassleaf.explain.rules import Condition
+from glassleaf.explanations import NoCoefficientsError
+from glassleaf.explanations.formulas import formula
+from glassleaf.explanations.rules import Condition
 
 
 def meets(condition, value):

@@ -3,7 +3,7 @@
 from glassleaf import criteria, losses
 from glassleaf.errors import GlassleafError, MissingExtraError
 from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.explain import (
+from glassleaf.explanations import (
     ModelExplanation,
     RowExplanation,
     ShapValues,
@@ -14,7 +14,7 @@ from glassleaf.explain import (
     shap_values,
 )
 from glassleaf.governance import GroupScores, group_scores, model_card
-from glassleaf.mimic import Mimic, mimic
+from glassleaf.mimicry import Mimic, mimic
 from glassleaf.paper import paper_settings
 from glassleaf.plots import (
     CalibrationDisplay,

@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 from glassleaf import _kernels, criteria, parameters
 from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
-from glassleaf.explain import export_text
+from glassleaf.explanations import export_text
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
 from glassleaf.renormalizers import RENORMALIZERS

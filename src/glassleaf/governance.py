@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from sklearn.metrics import log_loss, roc_auc_score
 
 from glassleaf.errors import describe
-from glassleaf.explain import explain, words
-from glassleaf.explain.fitted import Fitted, fitted
-from glassleaf.explain.formulas import formula, link_text
-from glassleaf.explain.model import ModelExplanation
-from glassleaf.explain.plain_data import Record
-from glassleaf.explain.scores import target_numbers
-from glassleaf.explain.text import target_text
+from glassleaf.explanations import explain, words
+from glassleaf.explanations.fitted import Fitted, fitted
+from glassleaf.explanations.formulas import formula, link_text
+from glassleaf.explanations.model import ModelExplanation
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.scores import target_numbers
+from glassleaf.explanations.text import target_text
 
 Floats = NDArray[np.float64]
 

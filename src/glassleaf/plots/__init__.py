@@ -1,6 +1,6 @@
 """Displays in scikit-learn's manner: ``SomeDisplay.from_estimator(...)``, ``.plot(ax=...)``.
 
-A display holds explanations (see ``glassleaf.explain``) and draws them; it knows nothing else.
+A display holds explanations (see ``glassleaf.explanations``) and draws them; it knows nothing else.
 matplotlib is imported when something is drawn.
 """
 

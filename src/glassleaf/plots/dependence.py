@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from glassleaf.explain.fitted import fitted
-from glassleaf.explain.slices import Dependence, dependence_of
+from glassleaf.explanations.fitted import fitted
+from glassleaf.explanations.slices import Dependence, dependence_of
 from glassleaf.plots.style import FAINT, NEGATIVE, NEUTRAL, POSITIVE, label, new_axes, plain_frame
 
 _POINTS = 100

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from glassleaf.errors import describe
-from glassleaf.explain import explain
-from glassleaf.explain.model import Candidate, ModelExplanation, Split
+from glassleaf.explanations import explain
+from glassleaf.explanations.model import Candidate, ModelExplanation, Split
 from glassleaf.plots.style import (
     FAINT,
     NEUTRAL,

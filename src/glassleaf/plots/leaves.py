@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from glassleaf.explain import words
-from glassleaf.explain.fitted import fitted
-from glassleaf.explain.scores import LeafScores, score_leaves
+from glassleaf.explanations import words
+from glassleaf.explanations.fitted import fitted
+from glassleaf.explanations.scores import LeafScores, score_leaves
 from glassleaf.plots.style import (
     FAINT,
     INK,

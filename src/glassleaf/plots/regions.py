@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explain.fitted import fitted
-from glassleaf.explain.slices import Slice, slice_of
+from glassleaf.explanations.fitted import fitted
+from glassleaf.explanations.slices import Slice, slice_of
 from glassleaf.plots.style import INK, label, new_axes
 
 _POINTS = 200

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from glassleaf.explain import RowExplanation, explain, words
+from glassleaf.explanations import RowExplanation, explain, words
 from glassleaf.plots.style import INK, NEUTRAL, label, new_axes, plain_frame, shown, signed_colors
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from glassleaf.errors import require
-from glassleaf.explain import words
+from glassleaf.explanations import words
 
 # Told apart with any kind of color vision, and in print.
 POSITIVE = "#1f6fb2"

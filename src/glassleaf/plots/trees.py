@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from glassleaf.explain import explain, words
-from glassleaf.explain.model import ModelExplanation, Node
-from glassleaf.explain.text import target_text
+from glassleaf.explanations import explain, words
+from glassleaf.explanations.model import ModelExplanation, Node
+from glassleaf.explanations.text import target_text
 from glassleaf.plots.style import (
     FAINT,
     INK,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.errors import describe
-from glassleaf.explain.fitted import Fitted
+from glassleaf.explanations.fitted import Fitted
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explain import _kernels
+from glassleaf.explanations import _kernels
 from glassleaf.tree import Tree
 
 Floats = NDArray[np.float64]

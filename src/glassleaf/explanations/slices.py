@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explain.fitted import Fitted
+from glassleaf.explanations.fitted import Fitted
 from glassleaf.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]

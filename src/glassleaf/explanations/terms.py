@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from glassleaf.explain.fitted import plain
-from glassleaf.explain.plain_data import Record
+from glassleaf.explanations.fitted import plain
+from glassleaf.explanations.plain_data import Record
 from glassleaf.tree import Tree
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any, overload
 
 from glassleaf.errors import describe
-from glassleaf.explain import frames, text
-from glassleaf.explain.counterfactuals import Counterfactual, counterfactuals
-from glassleaf.explain.fitted import NoCoefficientsError, fitted
-from glassleaf.explain.model import ModelExplanation, explain_model
-from glassleaf.explain.reasons import Reason, reasons
-from glassleaf.explain.rows import RowExplanation, RowExplanations
-from glassleaf.explain.shapley import ShapValues, shap_values
+from glassleaf.explanations import frames, text
+from glassleaf.explanations.counterfactuals import Counterfactual, counterfactuals
+from glassleaf.explanations.fitted import NoCoefficientsError, fitted
+from glassleaf.explanations.model import ModelExplanation, explain_model
+from glassleaf.explanations.reasons import Reason, reasons
+from glassleaf.explanations.rows import RowExplanation, RowExplanations
+from glassleaf.explanations.shapley import ShapValues, shap_values
 
 __all__ = [
     "Counterfactual",

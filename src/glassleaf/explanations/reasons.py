@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.errors import describe
-from glassleaf.explain import words
-from glassleaf.explain.additive import additive
-from glassleaf.explain.fitted import Fitted, fitted
-from glassleaf.explain.plain_data import Record
-from glassleaf.explain.shapley import Game
-from glassleaf.explain.slices import typical_row
+from glassleaf.explanations import words
+from glassleaf.explanations.additive import additive
+from glassleaf.explanations.fitted import Fitted, fitted
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.shapley import Game
+from glassleaf.explanations.slices import typical_row
 
 Floats = NDArray[np.float64]
 

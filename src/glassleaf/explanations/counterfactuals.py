@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.errors import describe
-from glassleaf.explain import words
-from glassleaf.explain.fitted import Fitted, fitted
-from glassleaf.explain.goals import Goal, goal_of
-from glassleaf.explain.nearest import nearest_in_pieces, nearest_point
-from glassleaf.explain.plain_data import Record
-from glassleaf.explain.slices import kink_values
+from glassleaf.explanations import words
+from glassleaf.explanations.fitted import Fitted, fitted
+from glassleaf.explanations.goals import Goal, goal_of
+from glassleaf.explanations.nearest import nearest_in_pieces, nearest_point
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.slices import kink_values
 
 Floats = NDArray[np.float64]
 

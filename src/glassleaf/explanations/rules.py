@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from glassleaf.explain import words
+from glassleaf.explanations import words
 from glassleaf.tree import LEAF, Candidates, Tree
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from glassleaf.explain import words
-from glassleaf.explain.formulas import formula, link_text
-from glassleaf.explain.model import ModelExplanation, Node
+from glassleaf.explanations import words
+from glassleaf.explanations.formulas import formula, link_text
+from glassleaf.explanations.model import ModelExplanation, Node
 
 
 def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from glassleaf.explain import words
-from glassleaf.explain.model import Feature, ModelExplanation, Node
-from glassleaf.explain.terms import Term
+from glassleaf.explanations import words
+from glassleaf.explanations.model import Feature, ModelExplanation, Node
+from glassleaf.explanations.terms import Term
 
 # How a prediction follows from the raw score, by link.
 LINKS = {

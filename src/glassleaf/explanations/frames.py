@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from glassleaf.errors import require
-from glassleaf.explain.model import ModelExplanation, Node
+from glassleaf.explanations.model import ModelExplanation, Node
 
 
 def leaf_records(explanation: ModelExplanation) -> list[dict[str, Any]]:

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.errors import require
-from glassleaf.explain import _kernels
-from glassleaf.explain.additive import Additive, additive
-from glassleaf.explain.fitted import Fitted, fitted
-from glassleaf.explain.rules import Condition, all_rules
+from glassleaf.explanations import _kernels
+from glassleaf.explanations.additive import Additive, additive
+from glassleaf.explanations.fitted import Fitted, fitted
+from glassleaf.explanations.rules import Condition, all_rules
 from glassleaf.tree import Tree
 
 Floats = NDArray[np.float64]

@@ -18,9 +18,9 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from glassleaf.errors import describe
 from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.explain.fitted import fitted
-from glassleaf.explain.plain_data import Record
-from glassleaf.explain.rules import all_rules, rule_text
+from glassleaf.explanations.fitted import fitted
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.rules import all_rules, rule_text
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explain.fitted import Fitted
-from glassleaf.explain.plain_data import Record
-from glassleaf.explain.rules import all_rules, rule_text
-from glassleaf.explain.slices import output_name
+from glassleaf.explanations.fitted import Fitted
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.rules import all_rules, rule_text
+from glassleaf.explanations.slices import output_name
 
 Floats = NDArray[np.float64]
 

@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explain.additive import additive, strengths
-from glassleaf.explain.fitted import Fitted, plain
-from glassleaf.explain.plain_data import Record
-from glassleaf.explain.rules import (
+from glassleaf.explanations.additive import additive, strengths
+from glassleaf.explanations.fitted import Fitted, plain
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.rules import (
     Condition,
     all_rules,
     candidate_condition,
     rule_text,
     split_conditions,
 )
-from glassleaf.explain.terms import Term, all_terms
+from glassleaf.explanations.terms import Term, all_terms
 from glassleaf.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]

@@ -9,12 +9,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explain import words
-from glassleaf.explain.additive import additive
-from glassleaf.explain.fitted import Fitted
-from glassleaf.explain.plain_data import Record
-from glassleaf.explain.rules import Condition, all_rules, rule_text, split_conditions
-from glassleaf.explain.shapley import shapley
+from glassleaf.explanations import words
+from glassleaf.explanations.additive import additive
+from glassleaf.explanations.fitted import Fitted
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.rules import Condition, all_rules, rule_text, split_conditions
+from glassleaf.explanations.shapley import shapley
 
 Floats = NDArray[np.float64]
 
