@@ -3,6 +3,8 @@
 #   make demo    fit on data that ships with scikit-learn; print scores and trees
 #   make test    run the whole test suite
 #   make lint    ruff, mypy, import-linter
+#   make reproduce        the paper's evaluation, all of it (GLASSLEAF_DATA: folder of the data)
+#   make reproduce-quick  a part of it, with values that are checked
 #   make clean   remove .venv and caches
 
 PYTHON ?= python3
@@ -13,11 +15,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP    := $(BIN)/python -m pip install --quiet --prefer-binary
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint reproduce reproduce-quick clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '3,6s/^# *//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '3,8s/^# *//p' $(firstword $(MAKEFILE_LIST))
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit("glassleaf needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -43,6 +45,12 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+reproduce: $(VENV)/.installed-peers
+	$(BIN)/glassleaf reproduce --peers
+
+reproduce-quick: $(VENV)/.installed-reproduce
+	$(BIN)/glassleaf reproduce --quick --fresh --output reproduction/quick
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

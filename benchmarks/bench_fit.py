@@ -13,12 +13,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import datasets
 import numpy as np
 import pandas as pd
 import xgboost
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, datasets, paper_settings
 
 
 def seconds(fit: Callable[[], Any]) -> float:
@@ -55,10 +54,10 @@ def main() -> None:
         f"{'dataset':<14}{'rows':>8}{'columns':>9}{'glassleaf':>11}"
         f"{'XGBoost':>9}{'one-hot':>9}  ratio"
     )
-    for load in datasets.ALL:
-        data = load()
-        if chosen and data.name.lower() not in chosen:
+    for name, load in datasets.ALL.items():
+        if chosen and name.lower() not in chosen:
             continue
+        data = load(None)
         runs = {"ours": ours(data), "native": theirs(data, one_hot=False)}
         if (data.X.dtypes == "category").any():
             runs["one-hot"] = theirs(data, one_hot=True)

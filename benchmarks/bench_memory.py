@@ -10,11 +10,10 @@ from __future__ import annotations
 import resource
 import sys
 
-import datasets
 import numpy as np
 import pandas as pd
 
-from glassleaf import ModelTreeClassifier, paper_settings
+from glassleaf import ModelTreeClassifier, datasets, paper_settings
 
 
 def peak_megabytes() -> float:

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from datasets import adult, credit_card, house
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import train_test_split
 from xgboost import XGBClassifier, XGBRegressor
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, mimic
+from glassleaf.datasets import adult, credit_card, house
 
 PARAMETERS = {"max_leaf_nodes": 16, "max_depth": 6, "clamp": True}
 

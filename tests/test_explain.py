@@ -343,3 +343,51 @@ def test_the_path_ends_in_the_leaf():
         assert row.path[0].node == 0 and row.path[-1].next_node == row.leaf
         for step in row.path:
             assert meets(step.condition, step.value)
+
+
+# --- splits chosen by a closer look, and models from files ---------------------------------------
+
+
+@pytest.mark.parametrize("given", [{"rescore": 10}, {"refine": True}, {"significance": 0.5}])
+@pytest.mark.parametrize("kind", ["squared_error", "binary"])
+def test_the_split_is_the_trees_own_however_it_was_chosen(kind, given):
+    model, X, _ = fitted(kind, max_depth=3, **given)
+    check_rules_and_formulas(model, later(X).iloc[:60])
+    for node in explain(model).splits:
+        assert node.split.gain == model.tree_.gain[node.id]
+        for candidate in node.split.candidates:
+            assert not candidate.is_chosen or candidate.condition == node.split.condition
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_from_a_file_explains_itself(tmp_path, kind):
+    model, X, _ = fitted(kind, transform="rank", clamp=True)
+    model.save(tmp_path / "model.json")
+    again = glassleaf.load(tmp_path / "model.json")
+    assert explain(again).to_dict() == explain(model).to_dict()
+    assert explain(again, X)[0].to_dict() == explain(model, X)[0].to_dict()
+
+
+def test_a_file_without_records_predicts_but_does_not_explain(tmp_path):
+    model, X, _ = fitted("squared_error")
+    model.save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    del content["seen"], content["candidates"]
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    again = glassleaf.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(glassleaf.GlassleafError, match="holds no records of its training"):
+        explain(again)
+
+
+@pytest.mark.parametrize(
+    "name, value", [("node", 99), ("feature", 99), ("first_category", 5), ("first_point", 7)]
+)
+def test_damaged_records_are_refused(tmp_path, name, value):
+    model, _, _ = fitted("squared_error")
+    model.save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    content["candidates"][name][0] = value
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(glassleaf.ModelFileError, match="no intact model file"):
+        glassleaf.load(tmp_path / "model.json")

@@ -88,15 +88,16 @@ def test_take_rows_takes_rows(rng, has_values):
     assert (taken == plain[start + order]).all()
 
 
-def test_goes_left_follows_the_feature_and_its_default(rng):
+def test_find_segments_follows_the_feature_and_its_default(rng):
     ptr, bins, indicator = make_block(rng, 20)
-    left_of_bin = np.array([True, False, True])  # of the second feature, whose bins start at 4
-    out = np.empty(15, dtype=np.bool_)
-    _kernels.goes_left(ptr, bins, 5, 20, left_of_bin, 4, False, out)
-    assert (out == left_of_bin[np.argmax(indicator[5:, 4:], axis=1)]).all()
+    # Of the second feature, whose bins start at 4.
+    segment_of_bin = np.array([2, 0, 1], dtype=np.uint8)
+    out = np.empty(15, dtype=np.uint8)
+    _kernels.find_segments(ptr, bins, 5, 20, segment_of_bin, 4, 0, out)
+    assert (out == segment_of_bin[np.argmax(indicator[5:, 4:], axis=1)]).all()
     without = np.zeros(21, dtype=np.int64)  # nothing stored: every row has the default
-    _kernels.goes_left(without, bins, 5, 20, left_of_bin, 4, True, out)
-    assert out.all()
+    _kernels.find_segments(without, bins, 5, 20, segment_of_bin, 4, 3, out)
+    assert (out == 3).all()
 
 
 # --- sums per bin --------------------------------------------------------------------------------

@@ -1,16 +1,12 @@
 """The paper's House and Weather-Vis cells, on the data that GLASSLEAF_DATA names."""
 
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold, cross_val_score
 
-from glassleaf import ModelTreeRegressor, paper_settings
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+from glassleaf import ModelTreeRegressor, datasets, paper_settings
 
 needs_data = pytest.mark.skipif(
     "GLASSLEAF_DATA" not in os.environ, reason="GLASSLEAF_DATA does not name the data's folder"
@@ -27,8 +23,6 @@ CELLS = {
 @needs_data
 @pytest.mark.parametrize(("name", "method"), CELLS)
 def test_cells_of_the_paper_are_reproduced(name, method):
-    import datasets
-
     data = getattr(datasets, name)()
     folds = KFold(4, shuffle=True, random_state=0)
     for depth, expected in enumerate(CELLS[name, method], start=1):

@@ -15,16 +15,20 @@ def distribution(values, weight=None):
     return Distribution(distinct, distinct, mass)
 
 
+def learn(column, kind):
+    return learn_knots(column, kind, np.zeros((len(column.weight), 1)))
+
+
 def test_normal_scores_of_few_values_are_those_of_their_mid_ranks(rng):
     values = rng.choice([1.0, 2.0, 5.0, 100.0], p=[0.5, 0.2, 0.2, 0.1], size=400)
-    knots = learn_knots(distribution(values), "rank", 400)
+    knots = learn(distribution(values), "rank")
     expected = norm.ppf((rankdata(values) - 0.5) / 400)
     np.testing.assert_allclose(knots(values), expected, rtol=1e-12)
 
 
 def test_normal_scores_of_many_values_are_close_to_those_of_their_ranks(rng):
     values = np.exp(3 * rng.normal(size=2000))
-    knots = learn_knots(distribution(values), "rank", 2000)
+    knots = learn(distribution(values), "rank")
     expected = norm.ppf((rankdata(values) - 0.5) / 2000)
     assert len(knots.x) <= 25
     assert np.abs(knots(values) - expected).max() < 0.4
@@ -33,7 +37,7 @@ def test_normal_scores_of_many_values_are_close_to_those_of_their_ranks(rng):
 
 def test_winsor_cuts_at_the_outer_quantiles(rng):
     values = rng.standard_cauchy(size=10_000)
-    knots = learn_knots(distribution(values), "winsor", len(values))
+    knots = learn(distribution(values), "winsor")
     low, high = np.quantile(values, [0.01, 0.99])
     found = knots(values)
     np.testing.assert_allclose([found.min(), found.max()], [low, high], rtol=0.02)
@@ -44,7 +48,7 @@ def test_winsor_cuts_at_the_outer_quantiles(rng):
 @pytest.mark.parametrize("kind", ["winsor", "rank"])
 def test_a_transform_never_decreases_and_its_inverse_undoes_it(rng, kind):
     values = np.round(rng.standard_cauchy(size=3000), 1)
-    knots = learn_knots(distribution(values), kind, len(values))
+    knots = learn(distribution(values), kind)
     grid = np.linspace(-50, 50, 10_001)
     assert (np.diff(knots(grid)) >= 0).all()
     inner = grid[(grid > knots.x[0]) & (grid < knots.x[-1])]
@@ -55,8 +59,8 @@ def test_a_transform_never_decreases_and_its_inverse_undoes_it(rng, kind):
 def test_weights_are_repeated_rows(rng, kind):
     values = np.round(rng.standard_cauchy(size=300), 1)
     times = rng.integers(1, 4, size=300)
-    weighted = learn_knots(distribution(values, times), kind, int(times.sum()))
-    repeated = learn_knots(distribution(np.repeat(values, times)), kind, int(times.sum()))
+    weighted = learn(distribution(values, times), kind)
+    repeated = learn(distribution(np.repeat(values, times)), kind)
     np.testing.assert_array_equal(weighted.x, repeated.x)
     np.testing.assert_array_equal(weighted.z, repeated.z)
 
@@ -64,7 +68,7 @@ def test_weights_are_repeated_rows(rng, kind):
 @pytest.mark.parametrize("kind", ["winsor", "rank"])
 def test_two_values_need_no_transform(kind):
     column = distribution(np.array([0.0, 0.0, 1.0]))
-    assert kind == "winsor" or learn_knots(column, kind, 3) is None
+    assert kind == "winsor" or learn(column, kind) is None
 
 
 @pytest.mark.parametrize("kind", ["winsor", "rank"])

@@ -88,17 +88,17 @@ def take_rows(ptr, idx, val, start, order, out_ptr, out_idx, out_val):
 
 
 @_kernel
-def goes_left(block_ptr, block_bins, start, stop, left_of_bin, first_bin, default, out):
-    """Side of every row of a node, from the bins of one feature of a block."""
-    n_bins = left_of_bin.shape[0]
+def find_segments(block_ptr, block_bins, start, stop, segment_of_bin, first_bin, default, out):
+    """Segment of every row of a node, from the bins of one feature of a block."""
+    n_bins = segment_of_bin.shape[0]
     for i in range(start, stop):
-        side = default
+        segment = default
         for e in range(block_ptr[i], block_ptr[i + 1]):
             bin_ = np.int64(block_bins[e]) - first_bin
             if 0 <= bin_ < n_bins:
-                side = left_of_bin[bin_]
+                segment = segment_of_bin[bin_]
                 break
-        out[i - start] = side
+        out[i - start] = segment
 
 
 # --- sums per bin: the split search --------------------------------------------------------------
@@ -632,7 +632,8 @@ def _compile_all() -> None:
     append_entries(rows, idx.astype(np.uint16), one, rows.copy(), bins.copy(), none)
     take_rows(ptr, idx, one, 0, rows, ptr.copy(), idx.copy(), one.copy())
     take_rows(ptr, bins, none, 0, rows, ptr.copy(), bins.copy(), none)
-    goes_left(ptr, bins, 0, 1, np.ones(1, np.bool_), 0, True, np.ones(1, np.bool_))
+    segments = np.zeros(1, dtype=np.uint8)
+    find_segments(ptr, bins, 0, 1, segments, 0, 0, segments.copy())
     count = np.zeros(1, dtype=np.int64)
     sum_values(ptr, bins, table, 0, 1, count, table.copy())
     cube = np.zeros((1, 1, 1))

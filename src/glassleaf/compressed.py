@@ -31,14 +31,20 @@ class Compressed:
             here[:] = here[order]
             return
         first, last = self.ptr[start], self.ptr[stop]
-        ptr = np.empty(len(order) + 1, dtype=np.int64)
-        idx = np.empty(last - first, dtype=self.idx.dtype)
-        val = np.empty(last - first if len(self.val) else 0)
-        _kernels.take_rows(self.ptr, self.idx, self.val, start, order, ptr, idx, val)
-        self.idx[first:last] = idx
+        taken = self.taken(start, order)
+        self.idx[first:last] = taken.idx
         if len(self.val):
-            self.val[first:last] = val
-        self.ptr[start : stop + 1] = ptr + first
+            self.val[first:last] = taken.val
+        self.ptr[start : stop + 1] = taken.ptr + first
+
+    def taken(self, start: int, order: NDArray[np.int64]) -> Compressed:
+        """A copy of the rows ``start + order``."""
+        length = int((self.ptr[start + order + 1] - self.ptr[start + order]).sum())
+        ptr = np.empty(len(order) + 1, dtype=np.int64)
+        idx = np.empty(length, dtype=self.idx.dtype)
+        val = np.empty(length if len(self.val) else 0)
+        _kernels.take_rows(self.ptr, self.idx, self.val, start, order, ptr, idx, val)
+        return Compressed(ptr, idx, val)
 
 
 def from_columns(n_rows: int, columns: Iterable[Entries], dtype: Any) -> Compressed:

@@ -38,6 +38,12 @@ _SPARSE_VALUE_SHARE = 0.01
 _CONSTANT_SHARE = 1e-12
 
 
+# How much more a column must explain than its transform to be left as it is.
+_CLEARLY_MORE = 0.005
+# Collinear columns are no obstacle to that comparison.
+_CHOICE_RIDGE = 1e-6
+
+
 @dataclass(frozen=True)
 class Terms:
     """Which terms every input column has; -1 for none.
@@ -116,20 +122,25 @@ class Layout:
         return np.asarray(total[..., None] - others)
 
     def expand_gram(self, gram: Floats) -> Floats:
-        """Products of the kept columns and 1 (last) to products of all stored columns and 1."""
+        """Products of the kept columns and 1 (last) to products of all stored columns and 1.
+
+        The last two axes are those of the columns.
+        """
         if not self.n_complements:
             return gram
         kept = self.n_dense + self.n_sparse
-        full = np.empty((self.n_columns + 1, self.n_columns + 1))
-        full[:kept, :kept] = gram[:-1, :-1]
-        full[-1, :kept] = full[:kept, -1] = gram[-1, :-1]
-        full[-1, -1] = gram[-1, -1]
+        full = np.empty((*gram.shape[:-2], self.n_columns + 1, self.n_columns + 1))
+        full[..., :kept, :kept] = gram[..., :-1, :-1]
+        full[..., -1, :kept] = full[..., :kept, -1] = gram[..., -1, :-1]
+        full[..., -1, -1] = gram[..., -1, -1]
         # Rows of the complements: the row of the constant minus those of the group.
-        own = self._complements(gram[:-1, :].T, gram[-1])
-        full[:kept, kept:-1] = own[:-1]
-        full[kept:-1, :kept] = own[:-1].T
-        full[-1, kept:-1] = full[kept:-1, -1] = own[-1]
-        full[kept:-1, kept:-1] = self._complements(own[:-1].T, own[-1])
+        own = self._complements(np.swapaxes(gram[..., :-1, :], -1, -2), gram[..., -1, :])
+        full[..., :kept, kept:-1] = own[..., :-1, :]
+        full[..., kept:-1, :kept] = np.swapaxes(own[..., :-1, :], -1, -2)
+        full[..., -1, kept:-1] = full[..., kept:-1, -1] = own[..., -1, :]
+        full[..., kept:-1, kept:-1] = self._complements(
+            np.swapaxes(own[..., :-1, :], -1, -2), own[..., -1, :]
+        )
         return full
 
     def reduce_coef(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
@@ -163,6 +174,35 @@ def weighted_moments(values: Floats, weight: Floats | None) -> tuple[float, floa
     return mean, largest * float(np.sqrt(np.average(deviation * deviation, weights=weight)))
 
 
+def choose_columns(gram: Floats, product: Floats, n_settled: int) -> list[bool]:
+    """For every pair of columns after the settled ones, whether the first is the better regressor.
+
+    ``gram`` are the products of all columns with each other, ``product`` those with the targets.
+    The second of each pair is preferred: the first has to explain clearly more, beside all other
+    columns and one of each other pair.
+    """
+
+    def explained(columns: list[int]) -> float:
+        inner = gram[np.ix_(columns, columns)]
+        ridge = _CHOICE_RIDGE * np.eye(len(columns)) * np.diagonal(gram).max(initial=0.0)
+        target = product[columns]
+        return float((target * np.linalg.solve(inner + ridge, target)).sum())
+
+    settled, n_pairs = list(range(n_settled)), (len(gram) - n_settled) // 2
+    chosen = [n_settled + 2 * pair + 1 for pair in range(n_pairs)]
+    best = explained(settled + chosen)
+    for pair in range(n_pairs):
+        trial = [*chosen[:pair], n_settled + 2 * pair, *chosen[pair + 1 :]]
+        found = explained(settled + trial)
+        if found > (1 + _CLEARLY_MORE) * best:
+            chosen, best = trial, found
+    return [column == n_settled + 2 * pair for pair, column in enumerate(chosen)]
+
+
+# One dense term: its number, its standardized values, and the mean and scale they had.
+_Dense = tuple[int, Floats, float, float]
+
+
 class DesignBuilder:
     """Collects columns one by one, in column order, and lays them out."""
 
@@ -175,7 +215,8 @@ class DesignBuilder:
         self._n_terms = 0
         self._knots: list[Knots | None] = [None] * n_columns
         self._missing: list[tuple[int, int, NDArray[np.bool_]]] = []
-        self._dense: list[tuple[int, Floats, float, float]] = []
+        self._dense: list[_Dense] = []
+        self._undecided: list[tuple[int, _Dense, _Dense, Knots]] = []
         self._sparse: list[tuple[list[int], Entries]] = []
         self._groups: list[tuple[int, int, int]] = []
 
@@ -184,26 +225,63 @@ class DesignBuilder:
         self._first_term[column] = self._n_terms
         self._n_terms += 1
 
-    def add_numeric(self, column: int, values: Floats, knots: Knots | None) -> None:
-        """One term, and one more if values are missing."""
-        self._knots[column] = knots
-        if knots is not None:
-            values = knots(values)
+    def add_numeric(
+        self, column: int, values: Floats, knots: Knots | None, or_plain: bool = False
+    ) -> None:
+        """One term, and one more if values are missing.
+
+        The term is transformed if there are knots; with ``or_plain`` that is decided later.
+        """
         missing = np.isnan(values)
-        mean, spread = 0.0, 0.0
         if missing.any():
-            present = ~missing
-            if present.any():
-                weight = None if self._weight is None else self._weight[present]
-                mean, spread = weighted_moments(values[present], weight)
-            values = np.where(missing, mean, values)
             self._missing.append((column, -1, missing))
-        else:
-            mean, spread = weighted_moments(values, self._weight)
-        self._fill[column] = mean
-        self._first_term[column] = self._n_terms
-        self._store(self._n_terms, values, mean, spread)
+        term = self._n_terms
+        self._first_term[column] = term
         self._n_terms += 1
+        if knots is not None and or_plain:
+            plain, transformed = (
+                self._standardized(term, *self._filled(given, missing))
+                for given in (values, knots(values))
+            )
+            self._undecided.append((column, plain, transformed, knots))
+            return
+        self._knots[column] = knots
+        filled, mean, spread = self._filled(values if knots is None else knots(values), missing)
+        self._fill[column] = mean
+        self._store(term, filled, mean, spread)
+
+    def _filled(self, values: Floats, missing: NDArray[np.bool_]) -> tuple[Floats, float, float]:
+        """Values with the gaps filled by the mean, the mean, and the standard deviation."""
+        if not missing.any():
+            return values, *weighted_moments(values, self._weight)
+        present = ~missing
+        if not present.any():
+            return np.zeros(len(values)), 0.0, 0.0
+        weight = None if self._weight is None else self._weight[present]
+        mean, spread = weighted_moments(values[present], weight)
+        return np.where(missing, mean, values), mean, spread
+
+    def settle(self, slope: Floats) -> None:
+        """Decide what was left open: for each column, what says more beside all the others.
+
+        ``slope`` is what the terms have to explain, weighted: the gradient of the loss at a
+        constant model. All this is linear regression, on one matrix of products.
+        """
+        if not self._undecided:
+            return
+        open_terms = [[plain, changed] for _, plain, changed, _ in self._undecided]
+        dense = self._dense + [item for pair in open_terms for item in pair]
+        columns = np.column_stack([values for _, values, _, _ in dense])
+        weighted = columns if self._weight is None else columns * self._weight[:, None]
+        n_settled = len(self._dense)
+        chosen = choose_columns(columns.T @ weighted, columns.T @ slope, n_settled)
+        for (column, plain, changed, knots), is_plain in zip(self._undecided, chosen, strict=True):
+            item = plain if is_plain else changed
+            self._knots[column] = None if is_plain else knots
+            self._fill[column] = item[2]
+            self._dense.append(item)
+        self._dense.sort(key=lambda item: item[0])
+        self._undecided = []
 
     def add_categories(self, column: int, codes: NDArray[np.int32], n_categories: int) -> None:
         """One term per category; "missing" is one more where it occurs."""
@@ -234,10 +312,13 @@ class DesignBuilder:
                 index = np.full(len(stored), start)
                 self._sparse.append(([term], (stored, index, None if is_indicator else given)))
                 return
+        self._dense.append(self._standardized(term, values, mean, spread))
+
+    def _standardized(self, term: int, values: Floats, mean: float, spread: float) -> _Dense:
         is_constant = spread <= _CONSTANT_SHARE * np.hypot(mean, spread)
-        scale = 1.0 if is_constant else spread
-        standardized = np.zeros(self._n_rows) if is_constant else (values - mean) / scale
-        self._dense.append((term, standardized, mean, scale))
+        if is_constant:
+            return term, np.zeros(self._n_rows), mean, 1.0
+        return term, (values - mean) / spread, mean, spread
 
     def build(self) -> Design:
         """Lay out everything that was added."""

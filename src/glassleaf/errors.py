@@ -21,6 +21,14 @@ class MissingExtraError(GlassleafError, ImportError):
         )
 
 
+class ModelFileError(GlassleafError, ValueError):
+    """A model file is damaged, not a model file, or of a newer version."""
+
+
+class ExportError(GlassleafError, ValueError):
+    """This model cannot be written in that form."""
+
+
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import an optional dependency, or say in one sentence how to get it.
 

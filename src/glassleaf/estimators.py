@@ -23,8 +23,10 @@ from sklearn.utils.validation import (
 
 from glassleaf import _kernels, criteria, parameters
 from glassleaf.criteria import Criterion
+from glassleaf.deployment import Deployable
 from glassleaf.errors import describe
 from glassleaf.explanations import export_text
+from glassleaf.information import STRENGTHS
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
 from glassleaf.renormalizers import RENORMALIZERS
@@ -33,14 +35,14 @@ from glassleaf.table import (
     array_table,
     frame_table,
     is_frame,
-    is_missing,
     raw_pieces,
     select_columns,
 )
 from glassleaf.training import Roles, Settings, train
 from glassleaf.transforms import TRANSFORMS
 from glassleaf.tree import Tree
-from glassleaf.weak_models import WeakModel
+from glassleaf.values import is_missing
+from glassleaf.weak_models import Shrinkage, WeakModel
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +50,7 @@ Floats = NDArray[np.float64]
 _LARGEST_NUMBER = 1e140
 
 
-class _ModelTree(BaseEstimator):
+class _ModelTree(Deployable, BaseEstimator):
     """What regressor and classifier share; the constructor is the regressor's."""
 
     tree_: Tree
@@ -62,13 +64,17 @@ class _ModelTree(BaseEstimator):
         criterion: str | Criterion = "gradient",
         renormalize: str | None = "zscore",
         scale: str | None = "standard",
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         l1_ratio: float = 0.0,
+        shrink: str = "zero",
         max_depth: int | None = 3,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
         max_bins: int = 255,
+        rescore: int = 0,
+        refine: bool = False,
+        significance: float | None = None,
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
@@ -85,11 +91,15 @@ class _ModelTree(BaseEstimator):
         self.scale = scale
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.shrink = shrink
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
         self.max_bins = max_bins
+        self.rescore = rescore
+        self.refine = refine
+        self.significance = significance
         self.categorical_features = categorical_features
         self.split_features = split_features
         self.leaf_features = leaf_features
@@ -154,12 +164,14 @@ class _ModelTree(BaseEstimator):
                 f"renormalize={self.renormalize!r} is defined for linear models only."
                 " With a weak_model of your own, set renormalize=None."
             )
+        is_chosen = isinstance(self.alpha, str) and self.alpha == "auto"
+        alpha = STRENGTHS[0] if is_chosen else parameters.real_number("alpha", self.alpha, 0.0)
         return Settings(
             loss=self._loss,
             criterion=criterion,
             renormalizer=renormalizer,
             penalty=Penalty(
-                parameters.real_number("alpha", self.alpha, 0.0),
+                alpha,
                 parameters.real_number("l1_ratio", self.l1_ratio, 0.0, 1.0),
             ),
             standardized=parameters.choice("scale", self.scale, {"standard": True, None: False}),
@@ -175,6 +187,16 @@ class _ModelTree(BaseEstimator):
             weak_model=weak_model,
             transform=parameters.choice("transform", vars(self)["transform"], TRANSFORMS),
             clamp=parameters.flag("clamp", self.clamp),
+            refine=parameters.flag("refine", self.refine),
+            rescore=parameters.whole_number("rescore", self.rescore, 0) or 0,
+            significance=(
+                1.0
+                if self.significance is None
+                else parameters.real_number("significance", self.significance, 0.0, 1.0)
+            ),
+            shrinkage=Shrinkage(
+                parameters.choice("shrink", self.shrink, {"zero": False, "parent": True}), is_chosen
+            ),
         )
 
     def _criterion(self, n_classes: int) -> Criterion:
@@ -488,13 +510,17 @@ verbose, random_state
         criterion: str | Criterion = "gradient",
         renormalize: str | None = "zscore",
         scale: str | None = "standard",
-        alpha: float = 1.0,
+        alpha: float | str = 1.0,
         l1_ratio: float = 0.0,
+        shrink: str = "zero",
         max_depth: int | None = 3,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
         max_bins: int = 255,
+        rescore: int = 0,
+        refine: bool = False,
+        significance: float | None = None,
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
@@ -513,11 +539,15 @@ verbose, random_state
             scale=scale,
             alpha=alpha,
             l1_ratio=l1_ratio,
+            shrink=shrink,
             max_depth=max_depth,
             max_leaf_nodes=max_leaf_nodes,
             min_samples_leaf=min_samples_leaf,
             min_gain=min_gain,
             max_bins=max_bins,
+            rescore=rescore,
+            refine=refine,
+            significance=significance,
             categorical_features=categorical_features,
             split_features=split_features,
             leaf_features=leaf_features,

@@ -78,6 +78,14 @@ class Loss(ABC):
         """Additive statistics by which a node sees that some outcome never occurs in it."""
         return np.zeros(0)
 
+    def dispersion(self, mean_loss: float) -> float:
+        """Variance of the target around a model, as a multiple of what the loss assumes.
+
+        ``mean_loss`` is the loss per row (and degree of freedom) of a good model. A loss that is
+        the negative logarithm of a probability assumes the right one: 1.
+        """
+        return 1.0
+
     def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
         """Targets and weights of imagined rows for the outcomes a node lacks.
 
@@ -127,6 +135,9 @@ class SquaredError(Loss):
     ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.squared_error, y, raw)
 
+    def dispersion(self, mean_loss: float) -> float:
+        return 2.0 * mean_loss
+
     def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
         return mean_and_spread(y, weight)
 
@@ -149,6 +160,9 @@ class Huber(Loss):
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.huber, y, raw, float(self.delta), self._far_curvature)
+
+    def dispersion(self, mean_loss: float) -> float:
+        return 2.0 * mean_loss
 
     def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
         low, middle, high = (weighted_quantile(y, weight, share) for share in (0.25, 0.5, 0.75))
@@ -196,6 +210,9 @@ class Gamma(Loss):
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.gamma, y, raw)
+
+    def dispersion(self, mean_loss: float) -> float:
+        return 2.0 * mean_loss
 
     def inverse_link(self, raw: Floats) -> Floats:
         return _exp(raw)

@@ -2,9 +2,10 @@
 
 The problem of one node, in the node's own standardized units, is
 
-    minimize  loss(theta) + alpha * (l1_ratio * |w|_1 + (1 - l1_ratio) / 2 * |w|_2^2)
+    minimize  loss(theta) + alpha * (l1_ratio * |w|_1 + (1 - l1_ratio) / 2 * |w - w0|_2^2)
 
-over ``theta = (w, b)`` for every output, with the intercept b free and w within bounds. Each
+over ``theta = (w, b)`` for every output, with the intercept b free and w within bounds; w0 is zero,
+or what the parent's model says. Each
 round solves the small quadratic problem around the current point and asks for the loss and the
 gradient at the new one. The Hessian, by far the dearest sum, is asked for again only when the old
 one no longer points well; the solution does not depend on it, only the way there.
@@ -12,6 +13,7 @@ one no longer points well; the solution does not depend on it, only the way ther
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -59,12 +61,17 @@ _SINGULAR = 1e-11
 
 @dataclass(frozen=True)
 class Penalty:
-    """Elastic net on the weights of a model, in standardized units, and bounds on them."""
+    """Elastic net on the weights of a model, in standardized units, and bounds on them.
+
+    The squares are those of the distance from ``towards``, the weights of the parent's model, or
+    from zero. The absolute values are always those of the weights: they make formulas short.
+    """
 
     alpha: float = 1.0
     l1_ratio: float = 0.0
     lower: Floats | None = None
     upper: Floats | None = None
+    towards: Floats | None = None
 
     @property
     def is_smooth(self) -> bool:
@@ -80,8 +87,13 @@ class Penalty:
 
     def value(self, theta: Floats) -> float:
         """The penalty of parameters of shape (outputs, columns + 1)."""
+        squares = (self.distance(theta) ** 2).sum()
+        return float(self.l1 * np.abs(theta[:, :-1]).sum() + 0.5 * self.l2 * squares)
+
+    def distance(self, theta: Floats) -> Floats:
+        """How far the weights are from where the penalty pulls them."""
         weights = theta[:, :-1]
-        return float(self.l1 * np.abs(weights).sum() + 0.5 * self.l2 * (weights**2).sum())
+        return weights if self.towards is None else weights - self.towards
 
 
 @dataclass(frozen=True)
@@ -116,7 +128,7 @@ class QuadraticModel:
     def step(self, theta: Floats, gradient: Floats) -> tuple[Floats, float]:
         """The change that minimizes the quadratic model, and the decrease it predicts."""
         slope = gradient.copy()
-        slope[:, :-1] += self._penalty.l2 * theta[:, :-1]
+        slope[:, :-1] += self._penalty.l2 * self._penalty.distance(theta)
         slope = slope.ravel()[self._active]
         change = np.zeros(theta.size)
         if self._factor is not None:
@@ -126,6 +138,22 @@ class QuadraticModel:
             solved, predicted = self._constrained_step(theta.ravel()[self._active], slope)
         change[self._active] = solved
         return change.reshape(self._shape), predicted
+
+    def shrinkage(self) -> Floats:
+        """For every direction of the parameters, the share that the penalty leaves of it.
+
+        Their sum is the effective number of parameters.
+        """
+        scale = 1.0 / np.sqrt(np.diagonal(self._matrix))
+        ridge = np.full(self._shape, self._penalty.l2)
+        ridge[:, -1] = 0.0
+        ridge = ridge.ravel()[self._active] * scale**2
+        # Of the penalized matrix A scaled to a diagonal of one, I - A^(-1/2) ridge A^(-1/2).
+        values, vectors = np.linalg.eigh(self._matrix * np.outer(scale, scale))
+        keep = values > _SINGULAR * max(1.0, float(values[-1]) if len(values) else 1.0)
+        root = vectors[:, keep] / np.sqrt(values[keep])
+        left = np.eye(int(keep.sum())) - (root.T * ridge) @ root
+        return np.clip(np.linalg.eigvalsh(left), 0.0, 1.0)
 
     def loss_change(self, gradient: Floats, change: Floats) -> float:
         """What the quadratic model says of the loss alone, without the penalty."""
@@ -211,13 +239,21 @@ class NewtonFit:
     Fits of many nodes can run side by side, each round's sums being had in one pass.
     """
 
-    def __init__(self, start: Floats, penalty: Penalty, hessian_use: HessianUse) -> None:
+    def __init__(
+        self,
+        start: Floats,
+        penalty: Penalty,
+        hessian_use: HessianUse,
+        choose_penalty: Callable[[Penalty, Sums], Penalty] | None = None,
+    ) -> None:
+        """``choose_penalty`` may change the penalty when the sums at the start are known."""
         self.theta = start
         self.is_done = False
         self.loss = np.nan
         self.request: tuple[Floats, bool] = (start, True)
         self._use = hessian_use
-        self._penalty = penalty
+        self.penalty = penalty
+        self._choose_penalty = choose_penalty
         self._quadratic: QuadraticModel | None = None
         self._objective = np.inf
         self._scale = 0.0
@@ -231,7 +267,9 @@ class NewtonFit:
         """Take the sums asked for; either finish or prepare the next request."""
         self._rounds += 1
         trial, _ = self.request
-        objective = sums.loss + self._penalty.value(trial)
+        if self._quadratic is None and self._choose_penalty is not None:
+            self.penalty = self._choose_penalty(self.penalty, sums)
+        objective = sums.loss + self.penalty.value(trial)
         if self._quadratic is None:
             self._scale = max(objective, 0.0)
         elif trial is not self.theta and not self._is_sufficient(objective):
@@ -241,7 +279,7 @@ class NewtonFit:
             self._is_promising = self._objective - objective > _PROMISING * self._predicted
         self.theta, self.loss, self._objective = trial, sums.loss, objective
         if sums.hessian is not None:
-            self._quadratic = QuadraticModel(sums.hessian, self._penalty)
+            self._quadratic = QuadraticModel(sums.hessian, self.penalty)
         self._advance(sums.gradient, sums.hessian is not None)
 
     def _is_sufficient(self, objective: float) -> bool:

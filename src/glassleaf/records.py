@@ -11,8 +11,8 @@ from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.binning import FeatureBins
 from glassleaf.design import Design
-from glassleaf.growth import Node
 from glassleaf.search import Split
+from glassleaf.splitting import Node
 from glassleaf.table import Column, Table
 from glassleaf.tree import Candidates, Seen
 
@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 def mean_targets(
     backend: Backend, nodes: Sequence[Node], n_classes: int, center: float, scale: float
 ) -> Floats:
-    """Mean target of every node, or the share of every class, shape (nodes, classes)."""
+    """Mean target of every node, shape (nodes, 1), or the shares of the classes."""
     leaves = [node for node in nodes if node.children is None]
     found = backend.sum(on_rows.target_sums, [(node.id, n_classes) for node in leaves])
     sums = np.zeros((len(nodes), max(n_classes, 1)))
@@ -33,7 +33,7 @@ def mean_targets(
         if node.children is not None:
             sums[node.id] = sums[list(node.children)].sum(axis=0)
     mean = sums / np.array([[node.model.weight] for node in nodes])
-    return mean if n_classes else np.asarray(mean[:, 0] * scale + center)
+    return mean if n_classes else np.asarray(mean * scale + center)
 
 
 def what_was_seen(

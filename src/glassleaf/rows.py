@@ -102,6 +102,40 @@ def _both(operation: np.ufunc, mine: Any, other: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class SegmentSums:
+    """Statistics of several sets of rows, and sums at given parameters; the first axis is the set.
+
+    Models of the sets, and of unions of them, can be fitted from these.
+    """
+
+    statistics: Floats
+    loss: Floats
+    gradient: Floats
+    hessian: Floats
+
+    def __add__(self, other: SegmentSums) -> SegmentSums:
+        return SegmentSums(
+            self.statistics + other.statistics,
+            self.loss + other.loss,
+            self.gradient + other.gradient,
+            self.hessian + other.hessian,
+        )
+
+    def unions(self, members: Floats) -> SegmentSums:
+        """Sums over unions of the sets; ``members`` has a row of zeros and ones for each."""
+        return SegmentSums(
+            members @ self.statistics,
+            members @ self.loss,
+            np.tensordot(members, self.gradient, axes=1),
+            np.tensordot(members, self.hessian, axes=1),
+        )
+
+    def of(self, index: int) -> ModelSums:
+        """The sums of one set."""
+        return ModelSums(float(self.loss[index]), self.gradient[index], self.hessian[index])
+
+
+@dataclass(frozen=True)
 class Ranges:
     """Smallest and largest value of every kept column; of no rows, infinite and inside out."""
 
@@ -133,7 +167,10 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
 
     The loss's own statistics of the target come last.
     """
-    start, stop = rows.spans[node]
+    return _statistics(rows, *rows.spans[node], loss)
+
+
+def _statistics(rows: Rows, start: int, stop: int, loss: Loss) -> Floats:
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     sums = [np.array([stop - start, weight.sum()])]
     is_uniform = stop > start and weight.min() == weight.max()
@@ -223,6 +260,18 @@ def model_sums(
 ) -> ModelSums:
     """Loss, gradient and (if asked for) Hessian, summed over a part of the node's rows."""
     start, stop = _part(rows, node, part, parts)
+    return _model_sums(rows, start, stop, coef, intercept, loss, with_hessian)
+
+
+def _model_sums(
+    rows: Rows,
+    start: int,
+    stop: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+    with_hessian: bool,
+) -> ModelSums:
     n_outputs = len(intercept)
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     raw = raw_prediction(rows, start, stop, coef, intercept)
@@ -290,6 +339,68 @@ def _dense_gram(dense: Floats, factor: Floats) -> Floats:
     return gram
 
 
+def segment_sums(
+    rows: Rows,
+    node: int,
+    block: int,
+    first_bin: int,
+    segment_of_bin: NDArray[np.uint8],
+    default: int,
+    n_segments: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+) -> SegmentSums:
+    """Statistics, loss, gradient and Hessian of a node's rows, apart by the bins of a feature."""
+    start, stop = rows.spans[node]
+    segment = _segments(rows, start, stop, block, first_bin, segment_of_bin, default)
+    together = _copy_of(rows, start, stop, np.argsort(segment, kind="stable"))
+    ends = np.cumsum(np.bincount(segment, minlength=n_segments)).tolist()
+    spans = list(zip([0, *ends[:-1]], ends, strict=True))
+    sums = [
+        _model_sums(together, first, last, coef, intercept, loss, with_hessian=True)
+        for first, last in spans
+    ]
+    return SegmentSums(
+        np.array([_statistics(together, first, last, loss) for first, last in spans]),
+        np.array([own.loss for own in sums]),
+        np.array([own.gradient for own in sums]),
+        np.array([own.hessian for own in sums]),
+    )
+
+
+def _segments(
+    rows: Rows,
+    start: int,
+    stop: int,
+    block: int,
+    first_bin: int,
+    segment_of_bin: NDArray[np.uint8],
+    default: int,
+) -> NDArray[np.uint8]:
+    out = np.empty(stop - start, dtype=np.uint8)
+    given = rows.blocks[block]
+    _kernels.find_segments(
+        given.ptr, given.idx, start, stop, segment_of_bin, first_bin, int(default), out
+    )
+    return out
+
+
+def _copy_of(rows: Rows, start: int, stop: int, order: NDArray[np.intp]) -> Rows:
+    """Some rows in another order, without what the split search needs."""
+    here = slice(start, stop)
+    return Rows(
+        dense=rows.dense[here][order],
+        sparse=rows.sparse.taken(start, order),
+        n_sparse=rows.n_sparse,
+        target=rows.target[here][order],
+        weight=rows.weight[here][order],
+        blocks=[],
+        spans={},
+        vectors=rows.vectors[:0],
+    )
+
+
 # --- the split search ----------------------------------------------------------------------------
 
 
@@ -304,6 +415,28 @@ def set_residuals(
     given = raw.ravel() if n_outputs == 1 else raw
     _, slope, _ = loss.derivatives(rows.target[start:stop], given, with_hessian=False)
     rows.vectors[start:stop, :-1] = slope.reshape(-1, n_outputs) * weight[:, None]
+    rows.vectors[start:stop, -1] = weight
+
+
+def set_loss_differences(
+    rows: Rows,
+    node: int,
+    left_coef: Floats,
+    left_intercept: Floats,
+    right_coef: Floats,
+    right_intercept: Floats,
+    loss: Loss,
+) -> None:
+    """Store (loss under the left model minus that under the right, ..., weight) of every row."""
+    start, stop = rows.spans[node]
+    weight = rows.weight[start:stop]
+    values = []
+    for coef, intercept in ((left_coef, left_intercept), (right_coef, right_intercept)):
+        raw = raw_prediction(rows, start, stop, coef, intercept)
+        given = raw.ravel() if len(intercept) == 1 else raw
+        values.append(loss.derivatives(rows.target[start:stop], given, with_hessian=False)[0])
+    rows.vectors[start:stop] = 0.0
+    rows.vectors[start:stop, 0] = (values[0] - values[1]) * weight
     rows.vectors[start:stop, -1] = weight
 
 
@@ -391,11 +524,8 @@ def route(
 ) -> None:
     """Send the node's rows to its children, left ones first, keeping their order otherwise."""
     start, stop = rows.spans.pop(node)
-    to_left = np.empty(stop - start, dtype=np.bool_)
-    given = rows.blocks[block]
-    _kernels.goes_left(
-        given.ptr, given.idx, start, stop, left_of_bin, first_bin, default_left, to_left
-    )
+    right_of_bin = (~left_of_bin).astype(np.uint8)
+    to_left = _segments(rows, start, stop, block, first_bin, right_of_bin, not default_left) == 0
     order = np.concatenate([np.flatnonzero(to_left), np.flatnonzero(~to_left)])
     here = slice(start, stop)
     rows.dense[here] = rows.dense[here][order]
@@ -408,3 +538,10 @@ def route(
     middle = start + int(to_left.sum())
     rows.spans[children[0]] = (start, middle)
     rows.spans[children[1]] = (middle, stop)
+
+
+def merge(rows: Rows, node: int, children: tuple[int, int]) -> None:
+    """Undo ``route``: the rows of two children are their parent's again."""
+    start, _ = rows.spans.pop(children[0])
+    _, stop = rows.spans.pop(children[1])
+    rows.spans[node] = (start, stop)

@@ -8,7 +8,7 @@ lowest column, then the lowest bin, so that the order of additions cannot decide
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,9 @@ Bools = NDArray[np.bool_]
 TIE = 1e-9
 # Points by which the gains along a feature are remembered.
 _CURVE_POINTS = 64
+# A shortlist takes candidates of so many features, this share of the node's rows apart.
+_SHORTLISTED_FEATURES = 5
+_WELL_AWAY = 0.05
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,12 @@ class Split:
     block: int
     first_bin: int
     left_of_bin: Bools
-    default_left: bool
+    default_bin: int
     threshold: float
     is_categorical: bool
     missing_left: bool
     unknown_left: bool
+    p_value: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -236,7 +240,7 @@ def best_split(candidates: Iterable[FeatureGains], min_gain: float) -> Split | N
 
 @dataclass(frozen=True)
 class Rival:
-    """A feature's best candidate at a node, and its gains along the feature.
+    """A feature's best candidate at a node by the criterion, and its gains along the feature.
 
     ``position`` are the thresholds of a numeric feature, ascending; for categories, whose
     candidates have no natural order, the rank of the candidate, best first.
@@ -248,17 +252,17 @@ class Rival:
     has_missing: bool
 
 
-def rivals(candidates: Iterable[FeatureGains], chosen: Split, at_most: int = 5) -> list[Rival]:
-    """The features that came closest to the chosen split, which is the first."""
+def rivals(candidates: Iterable[FeatureGains], chosen: int, at_most: int = 5) -> list[Rival]:
+    """The features with the best candidates, that of the chosen column first."""
     found = [(float(f.gains.max()), f) for f in candidates if len(f.gains)]
     able = [(gain, feature) for gain, feature in found if np.isfinite(gain)]
-    able.sort(key=lambda pair: (pair[1].feature.column != chosen.column, -pair[0]))
-    return [_rival(feature, chosen) for _, feature in able[:at_most]]
+    able.sort(key=lambda pair: (pair[1].feature.column != chosen, -pair[0]))
+    return [_rival(feature) for _, feature in able[:at_most]]
 
 
-def _rival(found: FeatureGains, chosen: Split) -> Rival:
-    is_chosen = found.feature.column == chosen.column
-    split = chosen if is_chosen else _describe(found, int(np.argmax(found.gains)))
+def _rival(found: FeatureGains) -> Rival:
+    best = float(found.gains.max())
+    split = _describe(found, int(np.argmax(found.gains >= best - TIE * abs(best))))
     if found.feature.is_categorical:
         gains = np.sort(found.gains[np.isfinite(found.gains)])[::-1][:_CURVE_POINTS]
         position = np.arange(float(len(gains)))
@@ -282,6 +286,40 @@ def _curve(found: FeatureGains) -> tuple[Floats, Floats]:
         best = order[np.searchsorted(group, np.arange(_CURVE_POINTS))]
         thresholds, gains = thresholds[best], gains[best]
     return thresholds, gains
+
+
+def shortlist(candidates: Iterable[FeatureGains], size: int, min_gain: float) -> list[Split]:
+    """Good candidates to look at closely, at several places of several features.
+
+    The features with the best gains each send a few candidates: their best, then the best that is
+    well away (in rows) from those chosen before.
+    """
+    features = sorted(
+        (feature for feature in candidates if feature.gains.max(initial=-np.inf) > min_gain),
+        key=lambda feature: (-feature.gains.max(), feature.feature.column),
+    )
+    per_feature = max(1, -(-size // _SHORTLISTED_FEATURES))
+    found: list[Split] = []
+    for feature in features[: -(-size // per_feature)]:
+        found += [_describe(feature, k) for k in _apart(feature, per_feature, min_gain)]
+    return found[:size]
+
+
+def _apart(feature: FeatureGains, size: int, min_gain: float) -> Iterator[int]:
+    """The best candidates of one feature that are not neighbours of each other."""
+    gains = feature.gains.copy()
+    rows_before = np.cumsum(feature.count)
+    place = rows_before[[feature.bin_of(k) for k in range(len(gains))]]
+    away = _WELL_AWAY * rows_before[-1]
+    for _ in range(size):
+        best = int(np.argmax(gains))
+        if not gains[best] > min_gain:
+            return
+        yield best
+        if feature.feature.is_categorical:
+            gains[best] = -np.inf
+        else:
+            gains[np.abs(place - place[best]) < away] = -np.inf
 
 
 def _describe(found: FeatureGains, candidate: int) -> Split:
@@ -308,7 +346,7 @@ def _describe(found: FeatureGains, candidate: int) -> Split:
         block=found.block,
         first_bin=found.first_bin,
         left_of_bin=left_of_bin,
-        default_left=bool(left_of_bin[feature.default_bin]),
+        default_bin=feature.default_bin,
         threshold=threshold,
         is_categorical=feature.is_categorical,
         missing_left=missing_left,

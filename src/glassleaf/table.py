@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from glassleaf.errors import describe
+from glassleaf.values import is_missing
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -386,13 +387,6 @@ def _numbers_as_labels(values: Floats) -> Labels:
     unique, inverse = np.unique(values[present], return_inverse=True)
     codes[present] = inverse
     return Labels(codes, [int(v) if v.is_integer() else float(v) for v in unique.tolist()])
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a Python object stands for a missing value."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
 def _objects_as_labels(values: NDArray[np.object_], name: str) -> Labels:

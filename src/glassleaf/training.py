@@ -18,17 +18,18 @@ from glassleaf.binning import FeatureBins
 from glassleaf.compressed import Compressed
 from glassleaf.criteria import Criterion
 from glassleaf.design import Design, DesignBuilder, Layout, Terms, weighted_moments
-from glassleaf.growth import Limits, Node, SplitSearch, grow
+from glassleaf.growth import grow
 from glassleaf.losses import Loss
 from glassleaf.newton import Penalty
 from glassleaf.records import category_sides, mean_targets, what_was_seen
 from glassleaf.renormalizers import Renormalizer
 from glassleaf.rows import Rows
 from glassleaf.search import Question
+from glassleaf.splitting import Limits, Node, SplitSearch
 from glassleaf.table import Codes, Column, Table, learn_columns, raw_matrix
 from glassleaf.transforms import Distribution, Knots, learn_knots
 from glassleaf.tree import LEAF, CustomLeaves, Seen, Tree, term_matrix
-from glassleaf.weak_models import CustomModels, LinearModels, WeakModel
+from glassleaf.weak_models import CustomModels, LinearModels, Shrinkage, WeakModel
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -63,6 +64,10 @@ class Settings:
     weak_model: WeakModel | None
     transform: str
     clamp: bool
+    shrinkage: Shrinkage
+    rescore: int
+    significance: float
+    refine: bool
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,8 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
     else:
         center, scale = 0.0, 1.0
     y = (y - center) / scale
-    features, bins, design = _prepare(table, columns, codes, roles, uniform, settings)
+    slope = _slope_at_start(settings.loss, y, weight)
+    features, bins, design = _prepare(table, columns, codes, roles, uniform, settings, slope)
     custom_units = None
     if settings.weak_model is not None:
         design, custom_units = _plain_design(table, columns, design.terms, uniform)
@@ -106,14 +112,23 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
         Question(settings.criterion, settings.renormalizer, _min_count(design, len(y), settings)),
         settings.standardized,
         settings.n_classes,
+        settings.loss,
+        settings.rescore if settings.weak_model is None else 0,
+        settings.refine and settings.weak_model is None,
     )
     limits = Limits(
-        settings.max_depth, settings.max_leaf_nodes, search.question.min_count, settings.min_gain
+        settings.max_depth,
+        settings.max_leaf_nodes,
+        search.question.min_count,
+        settings.min_gain,
+        settings.significance if settings.weak_model is None else 1.0,
     )
     with LocalBackend(rows, settings.n_threads) as backend:
         models: LinearModels | CustomModels
         if settings.weak_model is None:
-            models = LinearModels(backend, design.layout, settings.loss, settings.penalty)
+            models = LinearModels(
+                backend, design.layout, settings.loss, settings.penalty, settings.shrinkage
+            )
         else:
             models = CustomModels(backend, settings.weak_model, settings.loss)
         nodes = grow(backend, models, search, limits, settings.loss.start(y, rows.weight))
@@ -124,6 +139,14 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
     if settings.weak_model is None or custom_units is None:
         return tree
     return _with_custom_leaves(tree, nodes, settings.weak_model, custom_units)
+
+
+def _slope_at_start(loss: Loss, y: Floats, weight: Floats) -> Floats:
+    """Weighted gradients of the loss at the best constant, one column per output."""
+    raw = np.tile(loss.start(y, weight), (len(y), 1))
+    given = raw.ravel() if loss.n_outputs == 1 else raw
+    _, slope, _ = loss.derivatives(y, given, with_hessian=False)
+    return slope.reshape(len(y), -1) * weight[:, None]
 
 
 # --- preparing the rows --------------------------------------------------------------------------
@@ -146,6 +169,7 @@ def _prepare(
     roles: Roles,
     weight: Floats | None,
     settings: Settings,
+    slope: Floats,
 ) -> tuple[list[FeatureBins], list[NDArray[np.uint16]], Design]:
     """Bins of the split features and the design of the leaf models, column by column."""
     builder = DesignBuilder(table.n_rows, table.n_columns, weight)
@@ -164,7 +188,7 @@ def _prepare(
             if j in values and (roles.splits[j] or (roles.leaves[j] and transforms_columns)):
                 own = binning.numeric_bins(j, values[j], weight, settings.max_bins, may_omit)
                 if roles.leaves[j] and transforms_columns:
-                    knots = _knots(*own, weight, settings.transform)
+                    knots = _knots(*own, slope, weight, settings.transform)
             elif roles.splits[j]:
                 own = binning.category_bins(j, codes[j], len(columns[j].categories or ()), may_omit)
             bins = own if roles.splits[j] else None
@@ -177,22 +201,28 @@ def _prepare(
             for column in chain.from_iterable(
                 pool.map(read, groups[first : first + settings.n_threads])
             ):
-                _add_to_design(builder, column, columns, codes, roles)
+                _add_to_design(builder, column, columns, codes, roles, settings.transform == "auto")
                 if column.bins is not None:
                     features.append(column.bins[0])
                     bins.append(column.bins[1])
+    builder.settle(slope)
     return features, bins, builder.build()
 
 
 def _knots(
-    bins: FeatureBins, codes: NDArray[np.uint16], weight: Floats | None, kind: str
+    bins: FeatureBins, codes: NDArray[np.uint16], slope: Floats, weight: Floats | None, kind: str
 ) -> Knots | None:
     """The transform of a column, learned from its bins."""
-    mass = np.bincount(codes, weights=weight, minlength=bins.n_bins)[: bins.n_values]
-    if len(mass) < 3:
-        return None
-    column = Distribution(bins.lower, bins.upper, mass.astype(np.float64))
-    return learn_knots(column, kind, int(np.count_nonzero(codes < bins.n_values)))
+    if bins.n_values < 3:
+        return None  # any function of two values is linear
+
+    def per_bin(amount: Floats | None) -> Floats:
+        return np.bincount(codes, amount, bins.n_bins)[: bins.n_values].astype(np.float64)
+
+    mass = per_bin(weight)
+    column = Distribution(bins.lower, bins.upper, mass)
+    mean_slope = np.column_stack([per_bin(own) for own in slope.T]) / mass[:, None]
+    return learn_knots(column, kind, mean_slope)
 
 
 def _column_groups(table: Table, n_threads: int) -> list[range]:
@@ -209,13 +239,14 @@ def _add_to_design(
     columns: Sequence[Column],
     codes: dict[int, Codes],
     roles: Roles,
+    or_plain: bool,
 ) -> None:
     j = column.position
     if column.values is None:
         if roles.leaves[j]:
             builder.add_categories(j, codes[j], len(columns[j].categories or ()))
     elif roles.leaves[j]:
-        builder.add_numeric(j, column.values, column.knots)
+        builder.add_numeric(j, column.values, column.knots, or_plain)
     else:
         builder.skip_numeric(j)
 
@@ -338,7 +369,7 @@ def _to_tree(
         weight=np.array([node.model.weight for node in nodes]),
         gain=scale**2 * np.array([s.gain if s else 0.0 for s in splits]),
         loss=scale**2 * np.array([node.model.loss for node in nodes]),
-        seen=seen,
+        records=seen,
     )
 
 

@@ -7,6 +7,10 @@ needs no look at the rows of its own. Two kinds:
 * ``winsor`` cuts the tails: a value beyond the 1 % or 99 % quantile counts as that quantile;
 * ``rank`` replaces a value by the normal score of its rank (van der Waerden): the share of rows
   below it, as the quantile of a standard normal variable. Tails of any weight become harmless.
+
+``auto`` transforms columns with heavy tails only, to what says more about the target by itself. A
+column without such tails is left alone even where a transform would help one model: splits bend
+it too, and a formula in raw values is easier to read.
 """
 
 from __future__ import annotations
@@ -19,10 +23,15 @@ from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
 
-TRANSFORMS = {kind: kind for kind in ("none", "winsor", "rank")}
+TRANSFORMS = {kind: kind for kind in ("none", "winsor", "rank", "auto")}
 _TAIL = 0.01
+# A distribution with a larger kurtosis than this, that of an exponential one, has heavy tails.
+_HEAVY = 9.0
+# A transform must say so much more about the target than what is simpler.
+_WORTH_A_TRANSFORM = 0.02
 # Normal scores between which the transform is linear: few enough to be read and exported.
 _SCORES = np.linspace(-2.75, 2.75, 23)
+_FARTHEST = 3.5
 
 
 @dataclass(frozen=True)
@@ -72,13 +81,48 @@ class Distribution:
         return float(self.lower[b] + inside * (self.upper[b] - self.lower[b]))
 
 
-def learn_knots(column: Distribution, kind: str, n_rows: int) -> Knots | None:
-    """The transform of a column, None where it is best left as it is."""
+def learn_knots(column: Distribution, kind: str, slope: Floats) -> Knots | None:
+    """The transform of a column, None where it is best left as it is.
+
+    ``slope`` are the means per bin of the loss's gradient at a constant model, one column per
+    output; only "auto" looks at them.
+    """
     if kind == "winsor":
         return winsor_knots(column)
-    if kind == "rank":
-        return rank_knots(column, n_rows)
-    return None
+    return rank_knots(column) if kind == "rank" else _best_knots(column, slope)
+
+
+def _best_knots(column: Distribution, slope: Floats) -> Knots | None:
+    plain = (column.lower + column.upper) / 2
+    if _kurtosis(plain, column.weight) <= _HEAVY:
+        return None
+    best, most = None, _explained(plain, slope, column.weight)
+    for knots in (winsor_knots(column), rank_knots(column)):
+        if knots is None:
+            continue
+        found = _explained(knots(plain), slope, column.weight)
+        if found > (1 + _WORTH_A_TRANSFORM) * most:
+            best, most = knots, found
+    return best
+
+
+def _kurtosis(values: Floats, weight: Floats) -> float:
+    """Fourth moment by the square of the second; 3 of a normal, 9 of an exponential variable."""
+    centered = values - np.average(values, weights=weight)
+    largest = np.abs(centered).max()
+    if largest <= 0:
+        return 0.0
+    squares = (centered / largest) ** 2
+    return float(np.average(squares**2, weights=weight) / np.average(squares, weights=weight) ** 2)
+
+
+def _explained(term: Floats, slope: Floats, weight: Floats) -> float:
+    """How much of the slope's variance is linear in the term, in units of its own variance."""
+    centered = term - np.average(term, weights=weight)
+    variance = float(weight @ centered**2)
+    if variance <= 0:
+        return 0.0
+    return float((((weight * centered) @ slope) ** 2).sum() / variance)
 
 
 def winsor_knots(column: Distribution) -> Knots | None:
@@ -87,11 +131,9 @@ def winsor_knots(column: Distribution) -> Knots | None:
     return Knots(ends, ends) if ends[0] < ends[1] else None
 
 
-def rank_knots(column: Distribution, n_rows: int) -> Knots | None:
+def rank_knots(column: Distribution) -> Knots | None:
     """Normal scores of mid-ranks at some quantiles, or at all values where these are few."""
     before, up_to = column.shares
-    # The outermost ranks, half a row from the ends, have finite scores.
-    least = 0.5 / n_rows
     if len(column.weight) <= len(_SCORES):
         middle = (column.lower + column.upper) / 2
         x, z = middle, ndtri((before + up_to) / 2)
@@ -100,7 +142,8 @@ def rank_knots(column: Distribution, n_rows: int) -> Knots | None:
         start = np.where(is_value, (before + up_to) / 2, before)
         end = np.where(is_value, start, up_to)
         x = np.column_stack([column.lower, column.upper]).ravel()
-        score = ndtri(np.clip(np.column_stack([start, end]).ravel(), least, 1 - least))
+        score = ndtri(np.column_stack([start, end]).ravel())
+        score = np.clip(score, -_FARTHEST, _FARTHEST)  # the ends of the range are at infinity
         inner = _SCORES[(score[0] < _SCORES) & (score[-1] > _SCORES)]
         z = np.concatenate([score[:1], inner, score[-1:]])
         x = np.interp(z, score, x)

@@ -18,8 +18,9 @@ from sklearn.base import clone
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.design import Layout
+from glassleaf.information import with_best_alpha
 from glassleaf.losses import Loss
-from glassleaf.newton import HessianUse, NewtonFit, Penalty, Sums
+from glassleaf.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 from glassleaf.renormalizers import NodeUnits
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,8 @@ _SHARED_CELLS = 5_000_000
 _SERIAL_CELLS = 2_500_000
 # A Hessian of more products than this is worth keeping for some rounds.
 _DEAR_PRODUCTS = 4_000_000
+# Columns up to which many small systems of equations are solved in one call.
+_TOGETHER = 128
 
 
 @dataclass
@@ -51,7 +54,8 @@ class NodeModel:
     ``mean`` and ``spread`` are those of the stored columns in the units in which rows are stored
     (a constant column has spread 0). ``center`` and ``unit`` lead from there to raw values:
     ``raw = center + unit * stored``. ``theta`` are the parameters per output, for columns of mean
-    0 and spread 1, intercept last.
+    0 and spread 1, intercept last; ``towards`` are the weights that the penalty pulls to, None for
+    zero, and ``alpha`` is how hard.
     """
 
     count: int
@@ -62,8 +66,16 @@ class NodeModel:
     center: Floats
     unit: Floats
     theta: Floats
+    alpha: float = 0.0
+    towards: Floats | None = None
     loss: float = np.nan
+    penalty: float = 0.0
     custom: Any = None
+
+    @property
+    def objective(self) -> float:
+        """The penalized loss, which the model minimizes."""
+        return self.loss + self.penalty
 
     def raw_parameters(self) -> tuple[Floats, Floats]:
         """Coefficients and intercepts on the raw scale of the columns (the paper, section 4)."""
@@ -88,16 +100,27 @@ def inverse(spread: Floats) -> Floats:
     return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
+@dataclass(frozen=True)
+class Shrinkage:
+    """What the penalty pulls towards, and whether its strength is chosen for every node."""
+
+    to_parent: bool = False
+    is_chosen: bool = False
+
+
 class LinearModels:
     """Linear models of the nodes of one tree, fitted on sums."""
 
     uses_columns = True
 
-    def __init__(self, backend: Backend, layout: Layout, loss: Loss, penalty: Penalty) -> None:
+    def __init__(
+        self, backend: Backend, layout: Layout, loss: Loss, penalty: Penalty, shrinkage: Shrinkage
+    ) -> None:
         self._backend = backend
         self._layout = layout
         self._loss = loss
         self._penalty = penalty
+        self._shrinkage = shrinkage
 
     def root(self, start: Floats) -> NodeModel:
         """The root's model before it is fitted; dense columns are standardized already."""
@@ -107,40 +130,71 @@ class LinearModels:
         unit[: layout.n_dense] = layout.scale
         blank = np.zeros(layout.n_columns)
         theta = np.column_stack([np.zeros((len(start), layout.n_columns)), start])
-        model = NodeModel(0, 0.0, np.zeros(0), blank, blank, center, unit, theta)
+        alpha = self._penalty.alpha
+        model = NodeModel(0, 0.0, np.zeros(0), blank, blank, center, unit, theta, alpha)
         self._measure([0], [model])
         return model
 
     def children(self, ids: Sequence[int], parents: Sequence[NodeModel]) -> list[NodeModel]:
         """Models of new nodes, each starting from its parent's parameters."""
-        models = [replace(parent) for parent in parents]
-        self._measure(ids, models)
+        models = self.children_in_place(ids, parents)
         far = [k for k, model in enumerate(models) if self._is_far_out(model)]
         if far:
             self._move([ids[k] for k in far], [models[k] for k in far])
-        for model, parent in zip(models, parents, strict=True):
-            model.adopt(*parent.raw_parameters())
+            for k in far:
+                self._start_from(models[k], parents[k])
         return models
+
+    def children_in_place(
+        self, ids: Sequence[int], parents: Sequence[NodeModel]
+    ) -> list[NodeModel]:
+        """The same with the rows left in the units of the parent."""
+        models = [replace(parent) for parent in parents]
+        self._measure(ids, models)
+        for model, parent in zip(models, parents, strict=True):
+            self._start_from(model, parent)
+        return models
+
+    def share_units(self, models: Sequence[NodeModel]) -> bool:
+        """Whether the rows of several nodes are stored in the same units."""
+        first, *others = models
+        return all(
+            np.array_equal(first.center, other.center) and np.array_equal(first.unit, other.unit)
+            for other in others
+        )
+
+    def _start_from(self, model: NodeModel, parent: NodeModel) -> None:
+        model.adopt(*parent.raw_parameters())
+        model.towards = model.theta[:, :-1] if self._shrinkage.to_parent else None
 
     def _measure(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Count the rows and take the moments of their columns."""
-        layout = self._layout
-        kept = layout.n_dense + layout.n_sparse
         tasks = [(node, self._loss) for node in ids]
         found = self._backend.sum(on_rows.node_statistics, tasks)
         for model, sums in zip(models, found, strict=True):
-            model.count, model.weight = int(sums[0]), float(sums[1])
-            first, second, model.support = np.split(sums[2:], [2 * kept, 4 * kept])
-            size = np.array([[model.weight], [model.count]])
-            mean = layout.expand_sums(first.reshape(2, kept) / size, np.ones(2))
-            square = layout.expand_sums(second.reshape(2, kept) / size, np.ones(2))
-            for share in (mean, square):  # a complement is a difference: absent means exactly 0
-                share[:, kept:][share[:, kept:] < _ABSENT] = 0.0
-            spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-            spread[spread <= _ROUNDING * np.sqrt(np.abs(square))] = 0.0
-            model.mean = mean[0]
-            # Where a few rows have all the weight, the others still say how wide a column is.
-            model.spread = np.maximum(spread[0], _LEAST_OF_ROWS * spread[1])
+            self._take_moments(model, sums)
+
+    def _take_moments(self, model: NodeModel, sums: Floats) -> None:
+        """Count, weight, means and spreads from ``node_statistics``."""
+        model.count, model.weight = int(sums[0]), float(sums[1])
+        model.mean, model.spread, model.support = self._moments(sums)
+
+    def _moments(self, sums: Floats) -> tuple[Floats, Floats, Floats]:
+        """Means, spreads and the loss's own statistics, from those of one or of several sets."""
+        layout = self._layout
+        kept = layout.n_dense + layout.n_sparse
+        both = (*sums.shape[:-1], 2, kept)
+        first, second, support = np.split(sums[..., 2:], [2 * kept, 4 * kept], axis=-1)
+        size = sums[..., 1::-1][..., None]  # weight, then rows
+        mean = layout.expand_sums(first.reshape(both) / size, np.ones(both[:-1]))
+        square = layout.expand_sums(second.reshape(both) / size, np.ones(both[:-1]))
+        for share in (mean, square):  # a complement is a difference: absent means exactly 0
+            share[..., kept:][share[..., kept:] < _ABSENT] = 0.0
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+        spread[spread <= _ROUNDING * np.sqrt(np.abs(square))] = 0.0
+        # Where a few rows have all the weight, the others still say how wide a column is.
+        wide = np.maximum(spread[..., 0, :], _LEAST_OF_ROWS * spread[..., 1, :])
+        return mean[..., 0, :], wide, support
 
     def _is_far_out(self, model: NodeModel) -> bool:
         """Whether sums of squares would lose digits in the units in which rows are stored."""
@@ -177,10 +231,7 @@ class LinearModels:
 
     def _fit_together(self, nodes: Sequence[tuple[int, NodeModel]]) -> None:
         """One pass over the rows per round for all the nodes."""
-        fits = {
-            node: (model, NewtonFit(model.theta, self._penalty, self._hessian_use(model)))
-            for node, model in nodes
-        }
+        fits = {node: (model, self._new_fit(model)) for node, model in nodes}
         while fits:
             for node, sums in self._round(fits).items():
                 model, fit = fits[node]
@@ -188,7 +239,21 @@ class LinearModels:
                 if fit.is_done:
                     model.theta = fit.theta
                     model.loss = fit.loss - self._pseudo_rows(model, fit.theta)[0]
+                    model.alpha, model.penalty = fit.penalty.alpha, fit.penalty.value(fit.theta)
                     del fits[node]
+
+    def _penalty_of(self, model: NodeModel) -> Penalty:
+        return replace(self._penalty, alpha=model.alpha, towards=model.towards)
+
+    def _new_fit(self, model: NodeModel) -> NewtonFit:
+        choose = None
+        if self._shrinkage.is_chosen:
+
+            def choose(penalty: Penalty, sums: Sums) -> Penalty:
+                given = (sums, model.theta, model.weight, self._loss.dispersion)
+                return with_best_alpha(penalty, *given)
+
+        return NewtonFit(model.theta, self._penalty_of(model), self._hessian_use(model), choose)
 
     def _hessian_use(self, model: NodeModel) -> HessianUse:
         if self._loss.is_quadratic:
@@ -203,7 +268,7 @@ class LinearModels:
         for node, (model, fit) in fits.items():
             theta, with_hessian = fit.request
             asked = replace(model, theta=theta)
-            given = self._layout.reduce_coef(*asked.stored_parameters())
+            given = self.at_rows(asked)
             parts = on_rows.n_parts(model.count, self._layout.n_columns)
             work += model.count * (_LOSS_WORK + size + (size**2 if with_hessian else 0))
             for part in range(parts):
@@ -262,24 +327,73 @@ class LinearModels:
         slope = weight @ slope.reshape(-1, n_outputs)
         return float(weight @ value), slope, lower + np.tril(lower, -1).T
 
+    def side_objectives(self, parent: NodeModel, sides: on_rows.SegmentSums) -> Floats:
+        """Penalized losses of models of their own on sets of rows, one Newton step from a parent's.
+
+        The sums are those at the parent's parameters. For a quadratic loss this is the minimum.
+        """
+        size = self._layout.n_columns
+        is_plain = self._loss.n_outputs == 1 and self._penalty.is_smooth and self._penalty.l2 > 0
+        if not is_plain or size > _TOGETHER:
+            return np.array([self.side_fit(parent, sides, k)[0] for k in range(len(sides.loss))])
+        mean, spread, support = self._moments(sides.statistics)
+        coef, intercept = parent.stored_parameters()
+        factor = inverse(spread)
+        total = sides.gradient[:, 0, -1]
+        columns = self._layout.expand_sums(sides.gradient[:, 0, :-1], total)
+        slope = np.column_stack([(columns - mean * total[:, None]) * factor, total])
+        hessian = self._layout.expand_gram(sides.hessian[:, 0, :, 0])
+        hessian = standardize_gram(hessian, mean, factor)
+        distance = np.zeros_like(mean) if self._shrinkage.to_parent else coef[0] * spread
+        slope[:, :-1] += self._penalty.l2 * distance
+        diagonal = np.arange(size)
+        hessian[:, diagonal, diagonal] += self._penalty.l2
+        step = -np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+        decrease = -0.5 * (slope * step).sum(axis=1)
+        penalty = 0.5 * self._penalty.l2 * (distance**2).sum(axis=1)
+        objective: Floats = sides.loss + penalty - decrease
+        for k, own in enumerate(support):
+            if len(self._loss.pseudo_rows(own)[0]):
+                objective[k] = self.side_fit(parent, sides, k)[0]
+        return objective
+
+    def side_fit(
+        self, parent: NodeModel, sides: on_rows.SegmentSums, index: int
+    ) -> tuple[float, QuadraticModel]:
+        """The same for one set, with the quadratic model that the step was taken on."""
+        model = replace(parent)
+        self._take_moments(model, sides.statistics[index])
+        self._start_from(model, parent)
+        sums = self._in_units(sides.of(index), model, model.theta)
+        assert sums.hessian is not None
+        penalty = replace(self._penalty, towards=model.towards)
+        quadratic = QuadraticModel(sums.hessian, penalty)
+        _, decrease = quadratic.step(model.theta, sums.gradient)
+        return sums.loss + penalty.value(model.theta) - decrease, quadratic
+
+    def at_rows(self, model: NodeModel) -> tuple[Floats, Floats]:
+        """Coefficients and intercepts for the columns that rows hold."""
+        return self._layout.reduce_coef(*model.stored_parameters())
+
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Store every row's residual, for the split search."""
         tasks = []
         for node, model in zip(ids, models, strict=True):
-            given = self._layout.reduce_coef(*model.stored_parameters())
+            given = self.at_rows(model)
             parts = on_rows.n_parts(model.count)
             tasks += [(node, part, parts, *given, self._loss) for part in range(parts)]
         self._backend.each(on_rows.set_residuals, tasks)
 
 
 def standardize_gram(gram: Floats, mean: Floats, factor: Floats) -> Floats:
-    """Products of ``(x, 1)`` to products of ``((x - mean) * factor, 1)``."""
-    out = gram - np.outer(np.append(mean, 0.0), gram[-1])
-    out[:, :-1] -= np.outer(out[:, -1], mean)
-    factors = np.append(factor, 1.0)
-    out *= factors
-    out *= factors[:, None]
-    return out
+    """Products of ``(x, 1)`` to products of ``((x - mean) * factor, 1)``, on the last two axes."""
+    zero, one = np.zeros((*mean.shape[:-1], 1)), np.ones((*mean.shape[:-1], 1))
+    out = gram - np.concatenate([mean, zero], axis=-1)[..., :, None] * gram[..., -1:, :]
+    out[..., :, :-1] -= out[..., :, -1:] * mean[..., None, :]
+    factors = np.concatenate([factor, one], axis=-1)
+    out *= factors[..., None, :]
+    out *= factors[..., :, None]
+    return np.asarray(out)
 
 
 def fixed_units(model: NodeModel, root: NodeModel, standardized: bool) -> NodeUnits:

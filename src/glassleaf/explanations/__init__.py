@@ -9,10 +9,10 @@ from typing import Any, overload
 
 from glassleaf.errors import describe
 from glassleaf.explanations import frames, text
-from glassleaf.explanations.counterfactuals import Counterfactual, counterfactuals
+from glassleaf.explanations.changes import Counterfactual, counterfactuals
 from glassleaf.explanations.fitted import NoCoefficientsError, fitted
 from glassleaf.explanations.model import ModelExplanation, explain_model
-from glassleaf.explanations.reasons import Reason, reasons
+from glassleaf.explanations.reason_codes import Reason, reasons
 from glassleaf.explanations.rows import RowExplanation, RowExplanations
 from glassleaf.explanations.shapley import ShapValues, shap_values
 

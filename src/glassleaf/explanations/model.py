@@ -58,7 +58,11 @@ class Feature(Record):
 
 @dataclass(frozen=True)
 class Candidate(Record):
-    """A split that could have been made; ``curve`` are points (threshold or rank, gain)."""
+    """A split that could have been made; ``curve`` are points (threshold or rank, gain).
+
+    Gains are the criterion's. Where a split was chosen by a closer look (``rescore``, ``refine``),
+    it need not have the largest.
+    """
 
     feature: str
     condition: Condition
@@ -279,7 +283,11 @@ def _candidates(tree: Tree, node: int) -> tuple[Candidate, ...]:
     seen = tree.seen.candidates
     out = []
     for k in np.flatnonzero(seen.node == node):
-        condition = candidate_condition(tree, seen, int(k))
+        is_chosen = bool(seen.feature[k] == tree.feature[node])
+        if is_chosen:
+            condition = split_conditions(tree, node)[0]
+        else:
+            condition = candidate_condition(tree, seen, int(k))
         points = slice(seen.first_point[k], seen.first_point[k + 1])
         curve = zip(seen.position[points].tolist(), seen.curve[points].tolist(), strict=True)
         out.append(
@@ -288,7 +296,7 @@ def _candidates(tree: Tree, node: int) -> tuple[Candidate, ...]:
                 condition=condition,
                 text=condition.text,
                 gain=float(seen.gain[k]),
-                is_chosen=bool(seen.feature[k] == tree.feature[node]),
+                is_chosen=is_chosen,
                 curve=tuple(curve),
             )
         )

@@ -55,11 +55,11 @@ class GainDisplay:
         size = (max(2.5 * n, 4.0), 2.7)
         self.axes_ = grid_of_axes(ax, 1, n, size)[0]
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
-        top = 1.08 * max(candidate.gain for candidate in split.candidates)
+        best = max(candidate.gain for candidate in split.candidates)
         for panel, candidate in zip(self.axes_, split.candidates, strict=True):
             self._panel(panel, candidate)
-            panel.set_ylim(0, top)
-            panel.axhline(split.gain, color=FAINT, lw=1, zorder=0)
+            panel.set_ylim(0, 1.08 * best)
+            panel.axhline(best, color=FAINT, lw=1, zorder=0)
             plain_frame(panel)
             if panel is not self.ax_:
                 panel.set_yticklabels([])
@@ -71,8 +71,10 @@ class GainDisplay:
         points = np.array(candidate.curve).reshape(-1, 2)
         if candidate.condition.categories is None:
             panel.plot(points[:, 0], points[:, 1], color=color, lw=1.5)
-            if np.isfinite(candidate.condition.high):
-                panel.plot([candidate.condition.high], [candidate.gain], "o", color=color, ms=5)
+            place = candidate.condition.high
+            if np.isfinite(place) and len(points):
+                height = np.interp(place, points[:, 0], points[:, 1])
+                panel.plot([place], [height], "o", color=color, ms=5)
             panel.set_xlabel(label(candidate.feature))
             panel.locator_params(axis="x", nbins=4)
         else:

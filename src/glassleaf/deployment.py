@@ -1,0 +1,92 @@
+"""What a fitted estimator offers to production: its file and its scorer."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from glassleaf import document, persist, plain
+from glassleaf._version import __version__
+from glassleaf.errors import ExportError, describe
+from glassleaf.notebook import tree_html
+from glassleaf.scoring import Scorer
+
+_ESTIMATORS = ("ModelTreeRegressor", "ModelTreeClassifier")
+
+
+class Deployable:
+    """Methods of the estimators that lead out of the notebook, and the look in it."""
+
+    def _repr_html_inner(self) -> str:
+        own: str = super()._repr_html_inner()  # type: ignore[misc]
+        return own + self._tree_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._tree_html()
+        return bundle
+
+    def _tree_html(self) -> str:
+        """The fitted tree for a notebook; nothing where there is none to draw."""
+        try:
+            return tree_html(plain_model(self))
+        except (NotFittedError, ExportError):
+            return ""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file, to be read by :func:`glassleaf.load`.
+
+        The file is JSON: flat arrays and the estimator's parameters, no code. It is written whole
+        or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Usually ends in ``.json``. An existing file is replaced.
+        """
+        if type(self).__name__ not in _ESTIMATORS:
+            raise ExportError(
+                f"{type(self).__name__} is a class of your own, and the file could not say so."
+                f" Only {' and '.join(_ESTIMATORS)} can be saved."
+            )
+        written = persist.to_document(fitted(self), f"glassleaf {__version__}")
+        document.write_atomically(path, document.to_text(written).encode("ascii"))
+
+    def scorer(self) -> Scorer:
+        """A scorer for single rows, about as fast as Python allows.
+
+        Returns
+        -------
+        Scorer
+            Call it with one row, a sequence in the order of the columns or a mapping by name.
+            It returns what ``predict`` (regressor, a float) or ``predict_proba`` (classifier, a
+            list) would for that row.
+        """
+        return Scorer(plain_model(self))
+
+
+def fitted(estimator: Any) -> persist.Fitted:
+    """The data of a fitted estimator."""
+    if not hasattr(estimator, "get_params") or not hasattr(type(estimator), "scorer"):
+        raise TypeError(
+            f"{describe(estimator)} is no model tree. Pass a fitted ModelTreeRegressor or"
+            " ModelTreeClassifier; of a pipeline, its last step."
+        )
+    check_is_fitted(estimator)
+    return persist.Fitted(
+        estimator=type(estimator).__name__,
+        parameters=estimator.get_params(deep=False),
+        tree=estimator.tree_,
+        loss=estimator._loss,
+        classes=getattr(estimator, "classes_", None),
+        named=hasattr(estimator, "feature_names_in_"),
+    )
+
+
+def plain_model(estimator: Any) -> plain.PlainModel:
+    """A fitted estimator as plain Python objects, for scorers and exports."""
+    return plain.from_document(persist.model_document(fitted(estimator)))

@@ -1,0 +1,277 @@
+"""The tree as one C99 file that needs nothing but the standard library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+from glassleaf._version import __version__
+from glassleaf.deployment import plain_model
+from glassleaf.errors import ExportError
+from glassleaf.export.nested import Syntax, bodies
+from glassleaf.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
+
+_HEAD = """/* A model tree, written by glassleaf {version}. C99, standard library (link with -lm).
+ *
+ * A row is an array x of {NAME}_COLUMNS doubles, in the order of {name}_columns. NAN is missing. A
+ * cell of a column with categories holds a code: what {name}_text(column, text) or
+ * {name}_number(column, value) returns for it.
+ *
+ *   int {name}_predict(const double *x, double *out)
+ *       fills out[0 .. {NAME}_OUTPUTS - 1] with {returns}; returns the leaf.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define {NAME}_COLUMNS {n_columns}
+#define {NAME}_OUTPUTS {n_outputs}
+#define {NAME}_SUMS {n_sums}
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+int {name}_predict(const double *x, double *out);
+double {name}_text(int column, const char *text);
+double {name}_number(int column, double value);
+extern const char *const {name}_columns[{NAME}_COLUMNS];
+#ifdef __cplusplus
+}}
+#endif
+
+const char *const {name}_columns[{NAME}_COLUMNS] = {{{columns}}};
+"""
+
+_TYPES = """typedef struct { int code; const char *text; } text_category;
+typedef struct { int code; double value; } number_category;
+typedef struct { double x, z; } knot;
+"""
+
+# Functions of the generated file, by what calls to them look like; only those called are written.
+_HELPERS = {
+    "entry(": """/* Entry 0 of a table is for missing values, entry 1 for categories never seen. */
+static size_t entry(double code) {
+    return code != code ? 0 : code < 0 ? 1 : (size_t)code + 2;
+}
+""",
+    "clip(": """static double clip(double z, double low, double high) {
+    double least = z > low ? z : low;
+    return least < high ? least : high;
+}
+""",
+    "transformed(": """/* Linear between the points, constant beyond them. */
+static double transformed(double x, const knot *k, size_t n) {
+    size_t i;
+    if (x <= k[0].x) return k[0].z;
+    for (i = 1; i < n; i++)
+        if (x < k[i].x)
+            return (k[i].z - k[i - 1].z) / (k[i].x - k[i - 1].x) * (x - k[i - 1].x) + k[i - 1].z;
+    return k[n - 1].z;
+}
+""",
+}
+
+_FINISH = {
+    "identity": ["    out[0] = raw[0];"],
+    "log": [
+        f"    out[0] = exp(raw[0] < {LARGEST_EXPONENT!r} ? raw[0] : {LARGEST_EXPONENT!r});",
+    ],
+    "logit": [
+        "    double small = exp(-fabs(raw[0]));",
+        "    int is_more = raw[0] >= 0;",
+        "    out[is_more] = 1.0 / (1.0 + small);",
+        "    out[!is_more] = small / (1.0 + small);",
+    ],
+    "softmax": [
+        "    double largest = raw[0], total = 0.0;",
+        "    int k;",
+        "    for (k = 1; k < {NAME}_SUMS; k++) if (raw[k] > largest) largest = raw[k];",
+        "    for (k = 0; k < {NAME}_SUMS; k++) total += out[k] = exp(raw[k] - largest);",
+        "    for (k = 0; k < {NAME}_SUMS; k++) out[k] /= total;",
+    ],
+}
+
+
+def to_c(estimator: Any, *, name: str = "model") -> str:
+    """The tree as one C99 file without dependencies.
+
+    Parameters
+    ----------
+    estimator : fitted ModelTreeRegressor or ModelTreeClassifier
+    name : str, default="model"
+        What the names of the functions begin with.
+
+    Returns
+    -------
+    str
+        C source; its first comment says how to call it.
+    """
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name):
+        raise ValueError(f"name={name!r} must be a plain identifier, such as 'model'.")
+    model = plain_model(estimator)
+    writer = _Writer(model)
+    functions = writer.functions()
+    names = {"name": name, "NAME": name.upper()}
+    head = _HEAD.format(
+        version=__version__,
+        returns="the prediction" if model.classes is None else "the probability of every class",
+        n_columns=len(model.columns),
+        n_outputs=len(model.classes or (0,)),
+        n_sums=model.n_outputs,
+        columns=", ".join(quoted(column.name) for column in model.columns),
+        **names,
+    )
+    finish = "\n".join(_FINISH[model.link]).replace("{NAME}", name.upper())
+    code = "\n".join([*writer.tables, "", *functions, _main(model, names, finish)])
+    helpers = [source for call, source in _HELPERS.items() if call in code]
+    return "\n".join([head, _TYPES, *_lookups(model, names), "", *helpers, code])
+
+
+def quoted(text: str) -> str:
+    """A C string literal: ASCII only, nothing that ends it or begins a trigraph.
+
+    >>> print(quoted('a "b" ü?'))
+    "a \\042b\\042 \\303\\274\\077"
+    """
+    try:
+        encoded = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ExportError(f"{text!r} is not valid Unicode text.") from None
+    if 0 in encoded:
+        raise ExportError(f"{text!r} contains a NUL character, which ends a string in C.")
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;=<>()[]#'&@!~|"
+    return '"' + "".join(chr(b) if b in plain else f"\\{b:03o}" for b in encoded) + '"'
+
+
+def _lookups(model: PlainModel, names: dict[str, str]) -> list[str]:
+    """Tables of the categories, and the two functions that search them."""
+    tables: list[str] = []
+    cases: dict[str, list[str]] = {"text": [], "number": []}
+    for j, column in enumerate(model.columns):
+        for kind, is_kind in (("text", True), ("number", False)):
+            entries = [
+                (code, quoted(label) if isinstance(label, str) else repr(float(label)))
+                for code, label in enumerate(column.categories or ())
+                if isinstance(label, str) == is_kind
+            ]
+            if entries:
+                cells = ", ".join(f"{{{code}, {label}}}" for code, label in entries)
+                tables.append(f"static const {kind}_category {kind}_{j}[] = {{{cells}}};")
+                cases[kind].append(
+                    f"    if (column == {j}) {{ n = {len(entries)}; list = {kind}_{j}; }}"
+                )
+    searches = {
+        "text": ("const char *text", "text == NULL", "strcmp(list[i].text, text) == 0"),
+        "number": ("double value", "value != value", "list[i].value == value"),
+    }
+    for kind, (argument, missing, equal) in searches.items():
+        tables += [
+            "",
+            f"double {names['name']}_{kind}(int column, {argument}) {{",
+            f"    const {kind}_category *list = NULL;",
+            "    size_t i, n = 0;",
+            f"    if ({missing}) return NAN;",
+            *(cases[kind] or ["    (void)column;"]),
+            f"    for (i = 0; i < n; i++) if ({equal}) return list[i].code;",
+            "    return -1;",
+            "}",
+        ]
+    return tables
+
+
+class _Writer:
+    """Writes the functions of the tree, and collects the tables that they need."""
+
+    def __init__(self, model: PlainModel) -> None:
+        self.model = model
+        self.tables = [
+            f"static const knot knots_{j}[] = {{"
+            + ", ".join(f"{{{x!r}, {z!r}}}" for x, z in column.knots)
+            + "};"
+            for j, column in enumerate(model.columns)
+            if column.knots and j in {term.column for leaf in model.leaves for term in leaf.terms}
+        ]
+
+    def functions(self) -> list[str]:
+        syntax = Syntax(
+            if_="if ({}) {{", else_="} else {", end="}", call="return node_{}(x, z, raw);",
+            condition=self._condition, leaf=self._leaf,
+        )  # fmt: skip
+        out = []
+        for node, lines in bodies(self.model, syntax):
+            head = f"static int node_{node}(const double *x, const double *z, double *raw) {{"
+            unused = ["    (void)x;", "    (void)z;"]
+            out += [head, *unused, *lines, "}", ""]
+        return out
+
+    def _table(self, kind: str, values: Sequence[str]) -> str:
+        name = f"table_{len(self.tables)}"
+        self.tables.append(f"static const {kind} {name}[] = {{{', '.join(values)}}};")
+        return name
+
+    def _condition(self, split: Split) -> str:
+        cell, categories = f"x[{split.column}]", self.model.columns[split.column].categories
+        if categories is None:  # a comparison with NAN is false
+            if split.missing_left:
+                return f"!({cell} > {split.threshold!r})"
+            return f"{cell} <= {split.threshold!r}"
+        left = [code in split.left_codes for code in range(len(categories))]
+        flags = [split.missing_left, split.unknown_left, *left]
+        return f"{self._table('unsigned char', [str(int(f)) for f in flags])}[entry({cell})]"
+
+    def _leaf(self, leaf: Leaf) -> list[str]:
+        lines = []
+        for k in range(self.model.n_outputs):
+            parts = [part for term in leaf.terms for part in self._parts(term, k)]
+            lines += [f"raw[{k}] = " + " + ".join([*parts, repr(leaf.intercept[k])]) + ";"]
+        return [*lines, f"return {leaf.node};"]
+
+    def _parts(self, term: Term, k: int) -> list[str]:
+        j, out = term.column, []
+        missing = term.missing[k] if term.missing else 0.0
+        categories = self.model.columns[j].categories
+        if categories is not None:
+            codes = range(len(categories))
+            added = [term.categories[c][k] if c in term.categories else 0.0 for c in codes]
+            table = self._table("double", [repr(value) for value in (missing, 0.0, *added)])
+            return [f"{table}[entry(x[{j}])]"]
+        if term.missing:
+            out.append(f"(x[{j}] != x[{j}] ? {missing!r} : 0.0)")
+        if term.slope:
+            limits = (_limit(term.low), _limit(term.high))
+            limited = term.low > -inf or term.high < inf
+            value = f"clip(z[{j}], {', '.join(limits)})" if limited else f"z[{j}]"
+            out.append(f"{term.slope[k]!r} * {value}")
+        return out
+
+
+def _limit(value: float) -> str:
+    return repr(value) if abs(value) < inf else "INFINITY" if value > 0 else "-INFINITY"
+
+
+def _main(model: PlainModel, names: dict[str, str], finish: str) -> str:
+    terms = []
+    numbers = {term.column for leaf in model.leaves for term in leaf.terms if term.slope}
+    for j in sorted(numbers):
+        column = model.columns[j]
+        value = (
+            f"transformed(x[{j}], knots_{j}, {len(column.knots)})" if column.knots else f"x[{j}]"
+        )
+        terms.append(f"    z[{j}] = x[{j}] != x[{j}] ? {column.fill!r} : {value};")
+    return "\n".join(
+        [
+            f"int {names['name']}_predict(const double *x, double *out) {{",
+            f"    double z[{names['NAME']}_COLUMNS] = {{0.0}}, raw[{names['NAME']}_SUMS];",
+            "    int leaf;",
+            *terms,
+            "    leaf = node_0(x, z, raw);",
+            "    {",
+            finish,
+            "    }",
+            "    return leaf;",
+            "}",
+            "",
+        ]
+    )

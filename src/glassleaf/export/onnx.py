@@ -1,0 +1,290 @@
+"""The tree as an ONNX graph of plain operators, in double precision.
+
+ONNX has an operator for ensembles of trees, but its leaves hold constants. So the graph says what
+prediction does: comparisons choose a leaf, and the leaf's coefficients are gathered from tables
+with one row per leaf. Raw columns come in, one input each: doubles, or strings for categories of
+text; all results are doubles.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf._version import __version__
+from glassleaf.deployment import plain_model
+from glassleaf.errors import ExportError, require
+from glassleaf.plain import LARGEST_EXPONENT, Leaf, Numbers, PlainColumn, PlainModel, Split
+
+_OPSET, _ML_OPSET = 17, 3
+_IR_VERSION = 8
+
+Array = NDArray[Any]
+
+
+def to_onnx(estimator: Any, *, missing_text: str = "") -> Any:
+    """The tree as an ONNX model.
+
+    Parameters
+    ----------
+    estimator : fitted ModelTreeRegressor or ModelTreeClassifier
+    missing_text : str, default=""
+        The text that stands for a missing category; ONNX knows no missing strings. A missing
+        number is NaN.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Inputs: one per column, by its name, of shape (rows, 1); doubles, or strings where the
+        categories are text. Outputs: ``prediction`` (rows,), or ``label`` (rows,) and
+        ``probabilities`` (rows, classes); and ``leaf`` (rows,).
+    """
+    onnx = require("onnx", extra="onnx", purpose="Exporting to ONNX")
+    graph = _Graph(onnx, plain_model(estimator), missing_text)
+    model = onnx.helper.make_model(
+        graph.build(),
+        opset_imports=[
+            onnx.helper.make_opsetid("", _OPSET),
+            onnx.helper.make_opsetid("ai.onnx.ml", _ML_OPSET),
+        ],
+        ir_version=_IR_VERSION,
+        producer_name="glassleaf",
+        producer_version=__version__,
+    )
+    onnx.checker.check_model(model)
+    return model
+
+
+class _Graph:
+    """Collects nodes; a tensor is known by its name."""
+
+    def __init__(self, onnx: Any, model: PlainModel, missing_text: str) -> None:
+        self.helper, self.types = onnx.helper, onnx.TensorProto
+        self.numpy_helper = onnx.numpy_helper
+        self.model, self.missing_text = model, missing_text
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        # Inputs carry the names of the columns, outputs their own; these are neither.
+        taken = {column.name for column in model.columns}
+        self.prefix = "_"
+        while any(name.startswith(self.prefix) for name in taken):
+            self.prefix += "_"
+        self.row_of_leaf = {leaf.node: row for row, leaf in enumerate(model.leaves)}
+
+    # --- small pieces ----------------------------------------------------------------------------
+
+    def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """Add an operator with one output; returns its name."""
+        output = output or f"{self.prefix}{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(kind, list(inputs), [output], **attributes))
+        return output
+
+    def constant(self, values: Any, dtype: str = "float64") -> str:
+        name = f"{self.prefix}c{len(self.constants)}"
+        array = np.asarray(values, dtype=object if dtype == "str" else dtype)
+        self.constants.append(self.numpy_helper.from_array(array, name))
+        return name
+
+    def flat(self, tensor: str, output: str = "") -> str:
+        return self.op("Reshape", tensor, self.constant([-1], "int64"), output=output)
+
+    # --- the whole -------------------------------------------------------------------------------
+
+    def build(self) -> Any:
+        columns = self.model.columns
+        taken = {column.name for column in columns} & {
+            "prediction", "label", "probabilities", "leaf"
+        }  # fmt: skip
+        if taken or "" in {column.name for column in columns}:
+            name = min(taken) if taken else ""
+            raise ExportError(f"A column is named {name!r}, as an output is; rename it for ONNX.")
+        self.cells = {j: self._cell(columns[j]) for j in self.model.used}
+        leaf = self._leaf_row(0)
+        raw = self._raw(leaf)
+        numbers = self.constant([one.node for one in self.model.leaves], "int64")
+        self.flat(self.op("Gather", numbers, leaf), output="leaf")
+        outputs = [*self._results(raw), ("leaf", self.types.INT64, ["rows"])]
+        return self.helper.make_graph(
+            self.nodes,
+            "model tree",
+            [self._input(column) for column in columns],
+            [self.helper.make_tensor_value_info(*output) for output in outputs],
+            self.constants,
+        )
+
+    def _input(self, column: PlainColumn) -> Any:
+        kind = self.types.STRING if column.holds_text else self.types.DOUBLE
+        return self.helper.make_tensor_value_info(column.name, kind, ["rows", 1])
+
+    # --- cells: numbers, or positions in tables that begin with missing and unknown --------------
+
+    def _cell(self, column: PlainColumn) -> str:
+        if column.categories is None:
+            return column.name
+        if column.holds_text:
+            return self._text_code(column)
+        # Numbers: 2 + code where one is equal, 1 where none is, 0 where the cell is missing.
+        labels = [[float(category) for category in column.categories]]
+        equal = self.op("Cast", self.op("Equal", column.name, self.constant(labels)), to=7)
+        weight = self.constant([[code + 1] for code in range(len(column.categories))], "int64")
+        known = self.op("Add", self.op("MatMul", equal, weight), self.constant(1, "int64"))
+        missing = self.op("IsNaN", column.name)
+        return self.op("Where", missing, self.constant(0, "int64"), known)
+
+    def _text_code(self, column: PlainColumn) -> str:
+        texts = column.categories or ()
+        if not all(isinstance(text, str) for text in texts):
+            raise ExportError(
+                f"Column {column.name!r} has categories of text and of numbers; an input of ONNX"
+                " has one type."
+            )
+        if self.missing_text in texts:
+            raise ExportError(
+                f"missing_text={self.missing_text!r} is a category of column {column.name!r};"
+                " choose another text for missing values."
+            )
+        codes = range(2, len(texts) + 2)
+        return self.op(
+            "LabelEncoder", column.name, domain="ai.onnx.ml", default_int64=1,
+            keys_strings=[self.missing_text, *texts], values_int64s=[0, *codes],
+        )  # fmt: skip
+
+    # --- the tree --------------------------------------------------------------------------------
+
+    def _leaf_row(self, number: int) -> str:
+        """Row of the leaf in the tables, shape (rows, 1), for rows that reach this node."""
+        row_of: dict[int, str] = {}
+        for node in range(len(self.model.nodes) - 1, -1, -1):  # children before parents
+            found = self.model.nodes[node]
+            if isinstance(found, Leaf):
+                row_of[node] = self.constant(self.row_of_leaf[node], "int64")
+            else:
+                left, right = row_of[found.left], row_of[found.right]
+                row_of[node] = self.op("Where", self._condition(found), left, right)
+        if isinstance(self.model.nodes[0], Leaf):  # the same leaf for every row
+            return self._per_row(row_of[0])
+        return row_of[number]
+
+    def _per_row(self, constant: str) -> str:
+        shape = self.op("Shape", self.model.columns[0].name)
+        return self.op("Expand", constant, shape)
+
+    def _condition(self, split: Split) -> str:
+        cell, column = self.cells[split.column], self.model.columns[split.column]
+        if column.categories is not None:
+            codes = range(len(column.categories))
+            left = [split.missing_left, split.unknown_left, *(c in split.left_codes for c in codes)]
+            return self.op("Gather", self.constant(left, "bool"), cell)
+        test = self.op("LessOrEqual", cell, self.constant(split.threshold))
+        return self.op("Or", test, self.op("IsNaN", cell)) if split.missing_left else test
+
+    # --- sums ------------------------------------------------------------------------------------
+
+    def _raw(self, leaf: str) -> str:
+        """Sums of the leaf's terms, shape (rows, outputs)."""
+        leaves = self.model.leaves
+        row = self.flat(leaf)
+        total = self.op("Gather", self.constant([one.intercept for one in leaves]), row)
+        for j in self.model.used:
+            terms = {
+                k: term for k, one in enumerate(leaves) for term in one.terms if term.column == j
+            }
+            if not terms:
+                continue
+            column = self.model.columns[j]
+            if column.is_category:
+                total = self.op("Add", total, self._category_term(j, terms, leaf))
+                continue
+            if any(term.missing for term in terms.values()):
+                table = self._table({k: term.missing for k, term in terms.items()})
+                missing = self.op("Cast", self.op("IsNaN", self.cells[j]), to=11)
+                added = self.op("Mul", self.op("Gather", table, row), missing)
+                total = self.op("Add", total, added)
+            if any(term.slope for term in terms.values()):
+                slope = self._table({k: term.slope for k, term in terms.items()})
+                value = self._limited(self._value(j), terms, row)
+                added = self.op("Mul", self.op("Gather", slope, row), value)
+                total = self.op("Add", total, added)
+        return total
+
+    def _table(self, by_row: dict[int, Numbers]) -> str:
+        """One row per leaf, one column per output; zero where nothing is added."""
+        table = np.zeros((len(self.model.leaves), self.model.n_outputs))
+        for row, numbers in by_row.items():
+            if numbers:
+                table[row] = numbers
+        return self.constant(table)
+
+    def _category_term(self, j: int, terms: dict[int, Any], leaf: str) -> str:
+        n_codes = len(self.model.columns[j].categories or ()) + 2
+        table = np.zeros((len(self.model.leaves), n_codes, self.model.n_outputs))
+        for row, term in terms.items():
+            if term.missing:
+                table[row, 0] = term.missing
+            for code, numbers in term.categories.items():
+                table[row, code + 2] = numbers
+        start = self.op("Mul", leaf, self.constant(n_codes, "int64"))
+        position = self.flat(self.op("Add", start, self.cells[j]))
+        flat = self.constant(table.reshape(-1, self.model.n_outputs))
+        return self.op("Gather", flat, position)
+
+    def _value(self, j: int) -> str:
+        """The term of a number before clamps, shape (rows, 1)."""
+        cell, column = self.cells[j], self.model.columns[j]
+        missing = self.op("IsNaN", cell)
+        value = self.op("Where", missing, self.constant(0.0), cell) if column.knots else cell
+        if column.knots:
+            # The sum over all pieces of: how far the value has come in it, times its slope.
+            x, z = np.array(column.knots).T
+            way = self.op("Sub", value, self.constant(x[None, :-1]))
+            way = self.op("Min", way, self.constant(np.diff(x)[None]))
+            way = self.op("Max", way, self.constant(0.0))
+            slopes = self.constant((np.diff(z) / np.diff(x))[:, None])
+            value = self.op("Add", self.op("MatMul", way, slopes), self.constant(z[0]))
+        return self.op("Where", missing, self.constant(column.fill), value)
+
+    def _limited(self, value: str, terms: dict[int, Any], row: str) -> str:
+        limits = {name: np.full((len(self.model.leaves), 1), end)
+                  for name, end in (("low", -inf), ("high", inf))}  # fmt: skip
+        for k, term in terms.items():
+            limits["low"][k], limits["high"][k] = term.low, term.high
+        if np.isfinite(limits["low"]).any():
+            value = self.op("Max", value, self.op("Gather", self.constant(limits["low"]), row))
+        if np.isfinite(limits["high"]).any():
+            value = self.op("Min", value, self.op("Gather", self.constant(limits["high"]), row))
+        return value
+
+    # --- results ---------------------------------------------------------------------------------
+
+    def _results(self, raw: str) -> list[tuple[str, int, list[Any]]]:
+        link, classes, types = self.model.link, self.model.classes, self.types
+        if classes is None:
+            if link == "log":
+                raw = self.op("Exp", self.op("Min", raw, self.constant(LARGEST_EXPONENT)))
+            self.flat(raw, output="prediction")
+            return [("prediction", types.DOUBLE, ["rows"])]
+        if link == "logit":
+            both = self.op("Concat", self.op("Neg", raw), raw, axis=1)
+            found = self.op("Sigmoid", both, output="probabilities")
+        else:
+            found = self.op("Softmax", raw, axis=1, output="probabilities")
+        best = self.op("ArgMax", found, axis=1, keepdims=0)
+        kind, dtype = self._label_type()
+        self.op("Gather", self.constant(list(classes), dtype), best, output="label")
+        return [("label", kind, ["rows"]), ("probabilities", types.DOUBLE, ["rows", len(classes)])]
+
+    def _label_type(self) -> tuple[int, str]:
+        classes = self.model.classes or ()
+        for kind, dtype, accepted in (
+            (self.types.STRING, "str", str),
+            (self.types.BOOL, "bool", bool),
+            (self.types.INT64, "int64", int),
+        ):
+            if all(isinstance(label, accepted) for label in classes):
+                return kind, dtype
+        if any(isinstance(label, str) for label in classes):
+            raise ExportError("The classes are of text and of numbers; ONNX needs one type.")
+        return self.types.DOUBLE, "float64"

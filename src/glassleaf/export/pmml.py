@@ -1,0 +1,347 @@
+"""The tree as PMML 4.4: one regression model per leaf, the first whose rule holds is used.
+
+``MiningModel`` with ``selectFirst``: the rule of a segment is the way to its leaf. A comparison
+with a missing value is *unknown* in PMML and an unknown rule does not hold, so that every rule says
+by itself which way missing values go.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+from glassleaf._version import __version__
+from glassleaf.deployment import plain_model
+from glassleaf.errors import ExportError
+from glassleaf.plain import Label, Leaf, PlainColumn, PlainModel, Split, Term
+
+_NAMESPACE = "http://www.dmg.org/PMML-4_4"
+_METHODS = {"identity": "none", "log": "exp", "logit": "logit", "softmax": "softmax"}
+# What XML 1.0 cannot hold, however it is quoted; and what parsers change in attributes.
+_FORBIDDEN = {chr(code) for code in range(32)} - {"\t", "\n", "\r"} | {"\ufffe", "\uffff"}
+
+Element = Xml.Element
+
+
+def to_pmml(estimator: Any, *, target: str = "y") -> str:
+    """The tree as a PMML 4.4 document.
+
+    Parameters
+    ----------
+    estimator : fitted ModelTreeRegressor or ModelTreeClassifier
+    target : str, default="y"
+        Name of the target field.
+
+    Returns
+    -------
+    str
+        XML. Outputs: ``prediction``, or ``label`` and ``probability(...)`` of every class.
+    """
+    document = _Writer(plain_model(estimator), target).document()
+    Xml.indent(document)
+    # References for all that is not ASCII: no one can read it in a wrong encoding.
+    text: bytes = Xml.tostring(document, encoding="us-ascii", xml_declaration=True)
+    return text.decode("ascii") + "\n"
+
+
+class _Writer:
+    def __init__(self, model: PlainModel, target: str) -> None:
+        self.model, self.target = model, target
+        names = [column.name for column in model.columns]
+        if target in names:
+            raise ValueError(f"target={target!r} is the name of a column; choose another.")
+        for text in [target, *names, *_texts(model)]:
+            _check_text(text)
+        # Derived fields are ours; their names must not be those of columns.
+        self.prefix = "term of "
+        while any(name.startswith(self.prefix) for name in [*names, target]):
+            self.prefix += "_"
+
+    @property
+    def function(self) -> str:
+        return "regression" if self.model.classes is None else "classification"
+
+    def document(self) -> Element:
+        root = Xml.Element("PMML", {"xmlns": _NAMESPACE, "version": "4.4"})
+        header = Xml.SubElement(root, "Header")
+        Xml.SubElement(header, "Application", {"name": "glassleaf", "version": __version__})
+        dictionary = Xml.SubElement(root, "DataDictionary")
+        for column in self.model.columns:
+            kind = "double" if column.categories is None else _data_type(column)
+            self._data_field(dictionary, column.name, kind, column.categories)
+        # Labels are texts here, whatever they are: evaluators look probabilities up by text.
+        kind = "double" if self.model.classes is None else "string"
+        self._data_field(dictionary, self.target, kind, self.model.classes)
+        self._transformations(root)
+        self._mining_model(root)
+        return root
+
+    def _data_field(
+        self, parent: Element, name: str, kind: str, categories: tuple[Label, ...] | None
+    ) -> None:
+        optype = "continuous" if categories is None else "categorical"
+        field = Xml.SubElement(
+            parent, "DataField", {"name": name, "optype": optype, "dataType": kind}
+        )
+        for category in categories or ():
+            Xml.SubElement(field, "Value", {"value": _text(category, kind)})
+
+    def _mining_model(self, root: Element) -> None:
+        model = Xml.SubElement(
+            root, "MiningModel", {"modelName": "model tree", "functionName": self.function}
+        )
+        schema = Xml.SubElement(model, "MiningSchema")
+        Xml.SubElement(schema, "MiningField", {"name": self.target, "usageType": "target"})
+        for j in self.model.used:
+            self._mining_field(schema, self.model.columns[j].name)
+        self._output(model)
+        segmentation = Xml.SubElement(model, "Segmentation", {"multipleModelMethod": "selectFirst"})
+        for leaf, path in self.model.paths():
+            segment = Xml.SubElement(segmentation, "Segment", {"id": str(leaf.node)})
+            self._rule(segment, path)
+            self._regression(segment, leaf, path)
+
+    def _mining_field(self, schema: Element, name: str) -> None:
+        # A category that training never saw is no error: rules and terms say what it means.
+        Xml.SubElement(schema, "MiningField", {"name": name, "invalidValueTreatment": "asIs"})
+
+    def _output(self, model: Element) -> None:
+        output = Xml.SubElement(model, "Output")
+        if self.model.classes is None:
+            attributes = {"optype": "continuous", "dataType": "double", "feature": "predictedValue"}
+            Xml.SubElement(output, "OutputField", {"name": "prediction", **attributes})
+            return
+        kind = _label_type(self.model.classes)
+        Xml.SubElement(
+            output, "OutputField",
+            {"name": "label", "optype": "categorical", "dataType": kind,
+             "feature": "predictedValue"},
+        )  # fmt: skip
+        for label in self.model.classes:
+            Xml.SubElement(
+                output, "OutputField",
+                {"name": f"probability({_text(label)})", "optype": "continuous",
+                 "dataType": "double", "feature": "probability", "value": _text(label)},
+            )  # fmt: skip
+
+    # --- terms -----------------------------------------------------------------------------------
+
+    def _transformations(self, root: Element) -> None:
+        """One field per number: its transform, with the fill for missing values."""
+        used = {term.column for leaf in self.model.leaves for term in leaf.terms if term.slope}
+        if not used:
+            return
+        transformations = Xml.SubElement(root, "TransformationDictionary")
+        for j in sorted(used):
+            column = self.model.columns[j]
+            field = self._derived(transformations, self._term_name(column))
+            if column.knots:
+                norm = Xml.SubElement(
+                    field, "NormContinuous",
+                    {"field": column.name, "outliers": "asExtremeValues",
+                     "mapMissingTo": repr(column.fill)},
+                )  # fmt: skip
+                for x, z in column.knots:
+                    Xml.SubElement(norm, "LinearNorm", {"orig": repr(x), "norm": repr(z)})
+            else:
+                branch = _apply(field, "if")
+                Xml.SubElement(_apply(branch, "isMissing"), "FieldRef", {"field": column.name})
+                _constant(branch, column.fill)
+                Xml.SubElement(branch, "FieldRef", {"field": column.name})
+
+    def _derived(self, parent: Element, name: str) -> Element:
+        return Xml.SubElement(
+            parent, "DerivedField", {"name": name, "optype": "continuous", "dataType": "double"}
+        )
+
+    def _term_name(self, column: PlainColumn, suffix: str = "") -> str:
+        return f"{self.prefix}{column.name}{suffix}"
+
+    # --- rules -----------------------------------------------------------------------------------
+
+    def _rule(self, segment: Element, path: list[tuple[Split, bool]]) -> None:
+        if not path:
+            Xml.SubElement(segment, "True")
+            return
+        parent = segment
+        if len(path) > 1:
+            parent = Xml.SubElement(segment, "CompoundPredicate", {"booleanOperator": "and"})
+        for split, is_left in path:
+            self._step(parent, split, is_left)
+
+    def _step(self, parent: Element, split: Split, is_left: bool) -> None:
+        column = self.model.columns[split.column]
+        if split.missing_left == is_left:
+            parent = Xml.SubElement(parent, "CompoundPredicate", {"booleanOperator": "or"})
+            Xml.SubElement(
+                parent, "SimplePredicate", {"field": column.name, "operator": "isMissing"}
+            )
+        if column.categories is None:
+            operator = "lessOrEqual" if is_left else "greaterThan"
+            Xml.SubElement(
+                parent, "SimplePredicate",
+                {"field": column.name, "operator": operator, "value": repr(split.threshold)},
+            )  # fmt: skip
+            return
+        # The side that categories never seen do not take is a list, the other one is the rest.
+        listed = [
+            code
+            for code in range(len(column.categories))
+            if (code in split.left_codes) != split.unknown_left
+        ]
+        operator = "isNotIn" if split.unknown_left == is_left else "isIn"
+        values = [column.categories[code] for code in listed]
+        if len(values) == 1:
+            operator = "equal" if operator == "isIn" else "notEqual"
+            Xml.SubElement(
+                parent, "SimplePredicate",
+                {"field": column.name, "operator": operator,
+                 "value": _text(values[0], _data_type(column))},
+            )  # fmt: skip
+            return
+        if not values:  # nothing is listed: no category, or all
+            Xml.SubElement(
+                parent, *(("SimplePredicate", {"field": column.name, "operator": "isNotMissing"})
+                          if operator == "isNotIn" else ("False", {})),
+            )  # fmt: skip
+            return
+        predicate = Xml.SubElement(
+            parent, "SimpleSetPredicate", {"field": column.name, "booleanOperator": operator}
+        )
+        kind = "string" if column.holds_text else "real"
+        array = Xml.SubElement(predicate, "Array", {"n": str(len(values)), "type": kind})
+        array.text = " ".join(map(_array_entry, values))
+
+    # --- leaves ----------------------------------------------------------------------------------
+
+    def _regression(self, segment: Element, leaf: Leaf, path: list[tuple[Split, bool]]) -> None:
+        model = Xml.SubElement(
+            segment, "RegressionModel",
+            {"functionName": self.function, "normalizationMethod": _METHODS[self.model.link]},
+        )  # fmt: skip
+        schema = Xml.SubElement(model, "MiningSchema")
+        Xml.SubElement(schema, "MiningField", {"name": self.target, "usageType": "target"})
+        for term in leaf.terms:
+            self._mining_field(schema, self.model.columns[term.column].name)
+        fields = self._leaf_fields(model, leaf)
+        if self.model.classes is None:
+            self._table(model, leaf, fields, 0, {})
+        elif self.model.link == "softmax":
+            for k, label in enumerate(self.model.classes):
+                self._table(model, leaf, fields, k, {"targetCategory": _text(label)})
+        else:  # the first table has the log-odds, the second class the rest
+            second, first = self.model.classes[1], self.model.classes[0]
+            self._table(model, leaf, fields, 0, {"targetCategory": _text(second)})
+            Xml.SubElement(
+                model, "RegressionTable", {"intercept": "0.0", "targetCategory": _text(first)}
+            )
+
+    def _leaf_fields(self, model: Element, leaf: Leaf) -> dict[int, tuple[str, str]]:
+        """Names of the fields of every number: its value within the clamps, "is missing"."""
+        transformations = Xml.Element("LocalTransformations")
+        names = {}
+        for term in leaf.terms:
+            column = self.model.columns[term.column]
+            value, missing = self._term_name(column), ""
+            if term.slope and (term.low > -inf or term.high < inf):
+                value = self._term_name(column, f" in leaf {leaf.node}")
+                self._clamp(self._derived(transformations, value), term, column)
+            if term.missing:
+                missing = self._term_name(column, f" is missing in leaf {leaf.node}")
+                branch = _apply(self._derived(transformations, missing), "if")
+                Xml.SubElement(_apply(branch, "isMissing"), "FieldRef", {"field": column.name})
+                _constant(branch, 1.0)
+                _constant(branch, 0.0)
+            names[term.column] = (value, missing)
+        if len(transformations):
+            model.append(transformations)
+        return names
+
+    def _clamp(self, field: Element, term: Term, column: PlainColumn) -> None:
+        for function, limit in (("max", term.low), ("min", term.high)):
+            if abs(limit) < inf:
+                field = _apply(field, function)
+                _constant(field, limit)
+        Xml.SubElement(field, "FieldRef", {"field": self._term_name(column)})
+
+    def _table(
+        self, model: Element, leaf: Leaf, fields: dict[int, tuple[str, str]], k: int,
+        attributes: dict[str, str],
+    ) -> None:  # fmt: skip
+        table = Xml.SubElement(
+            model, "RegressionTable", {"intercept": repr(leaf.intercept[k]), **attributes}
+        )
+        for term in leaf.terms:  # the schema wants numeric predictors first
+            value, missing = fields[term.column]
+            for name, numbers in ((value, term.slope), (missing, term.missing)):
+                if numbers:
+                    Xml.SubElement(
+                        table, "NumericPredictor", {"name": name, "coefficient": repr(numbers[k])}
+                    )
+        for term in leaf.terms:
+            column = self.model.columns[term.column]
+            for code, numbers in term.categories.items():
+                category = _text((column.categories or ())[code], _data_type(column))
+                Xml.SubElement(
+                    table, "CategoricalPredictor",
+                    {"name": column.name, "value": category, "coefficient": repr(numbers[k])},
+                )  # fmt: skip
+
+
+def _apply(parent: Element, function: str) -> Element:
+    return Xml.SubElement(parent, "Apply", {"function": function})
+
+
+def _constant(parent: Element, value: float) -> None:
+    Xml.SubElement(parent, "Constant", {"dataType": "double"}).text = repr(value)
+
+
+def _text(label: Label, kind: str = "") -> str:
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    if kind == "double" and not isinstance(label, str):
+        return repr(float(label))
+    return label if isinstance(label, str) else repr(label)
+
+
+def _array_entry(label: Label) -> str:
+    """An entry of a PMML array: texts in quotes, with backslashes before quotes in them.
+
+    >>> print(_array_entry('say "hi"'))
+    "say \\"hi\\""
+    """
+    if not isinstance(label, str):
+        return _text(label, "double")
+    return '"' + label.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _label_type(labels: tuple[Label, ...]) -> str:
+    for kind, dtype in ((bool, "boolean"), (int, "integer"), ((int, float), "double")):
+        if all(isinstance(label, kind) for label in labels):
+            return dtype
+    return "string"
+
+
+def _data_type(column: PlainColumn) -> str:
+    kinds = {type(category) for category in column.categories or ()}
+    if kinds == {bool}:
+        return "boolean"
+    if not column.holds_text:
+        return "double"
+    if kinds > {str}:
+        raise ExportError(
+            f"Column {column.name!r} has categories of text and of numbers; a field of PMML has"
+            " one type."
+        )
+    return "string"
+
+
+def _texts(model: PlainModel) -> list[str]:
+    labels = [label for column in model.columns for label in column.categories or ()]
+    return [label for label in [*labels, *(model.classes or ())] if isinstance(label, str)]
+
+
+def _check_text(text: str) -> None:
+    if _FORBIDDEN & set(text) or any(0xD800 <= ord(c) <= 0xDFFF for c in text):
+        raise ExportError(f"{text!r} contains a character that XML cannot hold.")

@@ -1,0 +1,173 @@
+"""The tree as a Python module that imports nothing but ``math``."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from glassleaf._version import __version__
+from glassleaf.deployment import plain_model
+from glassleaf.export.nested import Syntax, bodies
+from glassleaf.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
+
+# Codes of categories in the generated module.
+_UNKNOWN, _MISSING = -1, -2
+
+_HEAD = '''"""A model tree, written by glassleaf {version}. Imports nothing but math.
+
+predict(row) takes a sequence in the order of COLUMNS, or a mapping by their names; None and NaN
+are missing. It returns {returns}.
+"""
+
+import math
+
+COLUMNS = {columns}
+CLASSES = {classes}
+
+# Per column: the codes of its categories (None: numbers), the points of its transform, and what
+# stands for a missing number.
+_CODES = {codes}
+_KNOTS = {knots}
+_FILL = {fill}
+
+
+def predict(row):
+    """The prediction for one row."""
+{finish}
+
+
+def leaf(row):
+    """Number of the leaf that the row falls into."""
+    return _tree(*_read(row))[0]
+
+
+def raw(row):
+    """The sums of the leaf's terms, one per output."""
+    return _tree(*_read(row))[1]
+
+
+def _read(row):
+    """Values as numbers or codes (-1: never seen, -2: missing), and the terms of the numbers."""
+    if hasattr(row, "keys"):
+        row = [row[name] for name in COLUMNS]
+    if len(row) != len(COLUMNS):
+        raise ValueError(f"The row has {{len(row)}} values instead of {{len(COLUMNS)}}.")
+    x, z = [], []
+    for value, codes, knots, fill in zip(row, _CODES, _KNOTS, _FILL):
+        missing = value is None or value != value
+        if codes is not None:
+            x.append(-2 if missing else codes.get(value, -1))
+            z.append(0.0)
+        else:
+            number = math.nan if missing else float(value)
+            x.append(number)
+            z.append(fill if missing else _transformed(number, knots))
+    return x, z
+
+
+def _transformed(x, knots):
+    """Linear between the points (x, z), constant beyond them."""
+    if not knots:
+        return x
+    if x <= knots[0][0]:
+        return knots[0][1]
+    for (x0, z0), (x1, z1) in zip(knots, knots[1:]):
+        if x < x1:
+            return (z1 - z0) / (x1 - x0) * (x - x0) + z0
+    return knots[-1][1]
+
+
+def _clip(z, low, high):
+    return min(max(z, low), high)
+
+'''
+_FINISH = {
+    "identity": "    return raw(row)[0]",
+    "log": f"    return math.exp(min(raw(row)[0], {LARGEST_EXPONENT!r}))",
+    "logit": """    (log_odds,) = raw(row)
+    small = math.exp(-abs(log_odds))
+    less, more = small / (1.0 + small), 1.0 / (1.0 + small)
+    return [less, more] if log_odds >= 0 else [more, less]""",
+    "softmax": """    scores = raw(row)
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [power / sum(powers) for power in powers]""",
+}
+
+
+def to_python(estimator: Any) -> str:
+    """The tree as the source of a Python module without dependencies.
+
+    Parameters
+    ----------
+    estimator : fitted ModelTreeRegressor or ModelTreeClassifier
+
+    Returns
+    -------
+    str
+        A module with ``predict(row)``, ``raw(row)``, ``leaf(row)``, ``COLUMNS`` and ``CLASSES``.
+    """
+    model = plain_model(estimator)
+    codes = [
+        None if c.categories is None else {category: k for k, category in enumerate(c.categories)}
+        for c in model.columns
+    ]
+    head = _HEAD.format(
+        version=__version__,
+        returns="a number" if model.classes is None else "the probability of each of CLASSES",
+        columns=ascii(tuple(column.name for column in model.columns)),
+        classes=ascii(model.classes),
+        codes=ascii(codes),
+        knots=repr([column.knots for column in model.columns]),
+        fill=repr([column.fill for column in model.columns]),
+        finish=_FINISH[model.link],
+    )
+    syntax = Syntax(
+        if_="if {}:",
+        else_="else:",
+        end="",
+        call="return _node_{}(x, z)",
+        condition=lambda split: _condition(model, split),
+        leaf=lambda leaf: _leaf(model, leaf),
+    )
+    parts = [head]
+    for node, lines in bodies(model, syntax):
+        name = "_tree" if node == 0 else f"_node_{node}"
+        parts.append("\n".join(["", f"def {name}(x, z):", *lines, ""]))
+    return "\n".join(parts)
+
+
+def _condition(model: PlainModel, split: Split) -> str:
+    cell = f"x[{split.column}]"
+    if not model.columns[split.column].is_category:
+        # A comparison with NaN is false.
+        greater = f"{cell} > {split.threshold!r}"
+        return f"not {greater}" if split.missing_left else f"{cell} <= {split.threshold!r}"
+    codes = sorted(split.left_codes)
+    codes += [_UNKNOWN] * split.unknown_left + [_MISSING] * split.missing_left
+    return f"{cell} in ({''.join(f'{code}, ' for code in codes)})"
+
+
+def _leaf(model: PlainModel, leaf: Leaf) -> list[str]:
+    lines = [f"return {leaf.node}, ["]
+    for k in range(model.n_outputs):
+        terms = [part for term in leaf.terms for part in _parts(model, term, k)]
+        lines += ["    " + " + ".join([*terms, repr(leaf.intercept[k])]) + ","]
+    return [*lines, "]"]
+
+
+def _parts(model: PlainModel, term: Term, k: int) -> list[str]:
+    j, out = term.column, []
+    if model.columns[j].is_category:
+        added = {code: found[k] for code, found in term.categories.items()}
+        if term.missing:
+            added[_MISSING] = term.missing[k]
+        return [f"{added!r}.get(x[{j}], 0.0)"]
+    if term.missing:
+        out.append(f"({term.missing[k]!r} if x[{j}] != x[{j}] else 0.0)")
+    if term.slope:
+        limited = term.low > -inf or term.high < inf
+        limits = (f"float('{limit}')" if abs(limit) == inf else repr(limit)
+                  for limit in (term.low, term.high))  # fmt: skip
+        value = f"_clip(z[{j}], {', '.join(limits)})" if limited else f"z[{j}]"
+        out.append(f"{term.slope[k]!r} * {value}")
+    return out

@@ -1,0 +1,232 @@
+"""The tree as a scorecard: one card per leaf, points instead of log-odds.
+
+Points are log-odds in other units: ``pdo`` points more double the odds, and ``base_score`` points
+are odds of ``base_odds``. A leaf's card is a list of attributes; the points of those that hold,
+added up, are the score.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from math import inf, isfinite, log
+from typing import Any
+
+from glassleaf.deployment import plain_model
+from glassleaf.document import write_atomically
+from glassleaf.errors import ExportError, describe, require
+from glassleaf.plain import Leaf, PlainColumn, PlainModel, Term
+from glassleaf.rules import path_in_words
+
+# What a spreadsheet would take for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A line of a card.
+
+    For numbers from ``above`` up to ``up_to`` it adds ``points + per_unit * (value - above)``
+    (``above`` counts as 0 where it is empty); for anything else just ``points``.
+    """
+
+    leaf: int
+    segment: str
+    column: str
+    attribute: str
+    above: float | None
+    up_to: float | None
+    points: float
+    per_unit: float
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """The cards of all leaves, and the scale of their points."""
+
+    attributes: tuple[Attribute, ...]
+    base_score: float
+    base_odds: float
+    pdo: float
+    good: Any
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The attributes as dicts, for a DataFrame or a template."""
+        return [asdict(attribute) for attribute in self.attributes]
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The table as CSV text, written to a file if there is a path."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([field.name for field in fields(Attribute)])
+        for row in self.rows():
+            writer.writerow([_harmless(value) for value in row.values()])
+        if path is not None:
+            write_atomically(path, text.getvalue().encode("utf-8"))
+        return text.getvalue()
+
+    def to_excel(self, path: str | os.PathLike[str]) -> None:
+        """The table as an Excel file, with a second sheet for the scale."""
+        openpyxl = require("openpyxl", extra="excel", purpose="Writing Excel files")
+        book = openpyxl.Workbook()
+        card, scale = book.active, book.create_sheet("scale")
+        card.title = "scorecard"
+        _write_sheet(card, [[field.name for field in fields(Attribute)]])
+        _write_sheet(card, [list(row.values()) for row in self.rows()])
+        card.freeze_panes = "A2"
+        scale_names = ("base_score", "base_odds", "pdo", "good")
+        _write_sheet(scale, [[name, getattr(self, name)] for name in scale_names])
+        content = io.BytesIO()
+        book.save(content)
+        write_atomically(path, content.getvalue())
+
+
+def to_scorecard(
+    estimator: Any,
+    *,
+    base_score: float = 600.0,
+    base_odds: float = 50.0,
+    pdo: float = 20.0,
+    good: Any = None,
+    decimals: int | None = None,
+) -> Scorecard:
+    """The tree as a scorecard.
+
+    Parameters
+    ----------
+    estimator : fitted ModelTreeClassifier of two classes, or ModelTreeRegressor
+        With a log link ("poisson", "gamma") ``pdo`` points double the expected value, and
+        ``base_score`` points are an expected value of ``base_odds``. With the identity link points
+        are units of the target, and the scale has no say.
+    base_score, base_odds : float, default=600, 50
+        So many points are odds of ``base_odds`` to one for the good class.
+    pdo : float, default=20
+        Points to double the odds.
+    good : label, default=None
+        The class whose odds the points raise; None: the first, as in credit scoring, where the
+        second (1) is default.
+    decimals : int, default=None
+        Round points to so many decimals; None: not at all.
+
+    Returns
+    -------
+    Scorecard
+    """
+    model = plain_model(estimator)
+    if model.link == "softmax":
+        raise ExportError("A scorecard has one score, and this model has one for every class.")
+    for name, value in (("base_odds", base_odds), ("pdo", pdo)):
+        if not value > 0 or not isfinite(value):
+            raise ValueError(f"{name}={describe(value)} must be a number > 0.")
+    factor, offset, good = _scale(model, base_score, base_odds, pdo, good)
+    out = []
+    for leaf, path in model.paths():
+        segment = path_in_words(model, path)
+        for column, attribute, above, up_to, points, per_unit in _card(model, leaf):
+            is_base = not column
+            # Adding 0.0 turns -0.0, which puzzles readers, into 0.0.
+            scaled = (factor * points + (offset if is_base else 0.0), factor * per_unit + 0.0)
+            if decimals is not None:
+                scaled = (round(scaled[0], decimals), round(scaled[1], decimals))
+            out.append(
+                Attribute(leaf.node, segment, column, attribute, above, up_to, *scaled)
+            )  # fmt: skip
+    return Scorecard(tuple(out), base_score, base_odds, pdo, good)
+
+
+def _scale(
+    model: PlainModel, base_score: float, base_odds: float, pdo: float, good: Any
+) -> tuple[float, float, Any]:
+    """Points are offset + factor * raw prediction."""
+    if model.link == "identity":
+        return 1.0, 0.0, None
+    factor = pdo / log(2.0)
+    offset = base_score - factor * log(base_odds)
+    if model.classes is None:
+        return factor, offset, None
+    if good is None:
+        good = model.classes[0]
+    if good not in model.classes:
+        raise ValueError(f"good={describe(good)} must be one of the classes {model.classes}.")
+    return (factor if good == model.classes[1] else -factor), offset, good
+
+
+_Line = tuple[str, str, float | None, float | None, float, float]
+
+
+def _card(model: PlainModel, leaf: Leaf) -> Iterator[_Line]:
+    """Column, attribute, above, up to, what it adds there and per unit; raw scale."""
+    yield "", "base", None, None, leaf.intercept[0], 0.0
+    for term in leaf.terms:
+        column = model.columns[term.column]
+        missing = term.missing[0] if term.missing else 0.0
+        if column.categories is not None:
+            for code, category in enumerate(column.categories):
+                added = term.categories.get(code, (0.0,))[0]
+                yield column.name, f"= {category}", None, None, added, 0.0
+            yield column.name, "never seen", None, None, 0.0, 0.0
+            yield column.name, "missing", None, None, missing, 0.0
+            continue
+        slope = term.slope[0] if term.slope else 0.0
+        for above, up_to, points, per_unit in _pieces(column, term):
+            ends = (f"> {above:.6g}" if above is not None else "",
+                    f"<= {up_to:.6g}" if up_to is not None else "")  # fmt: skip
+            attribute = " and ".join(filter(None, ends)) or "any number"
+            yield column.name, attribute, above, up_to, slope * points, slope * per_unit
+        fill = min(max(column.fill, term.low), term.high)
+        yield column.name, "missing", None, None, missing + slope * fill, 0.0
+
+
+def _pieces(
+    column: PlainColumn, term: Term
+) -> Iterator[tuple[float | None, float | None, float, float]]:
+    """The clamped transform of a number as pieces: above, up to, value at "above", slope."""
+    knots = list(column.knots)
+    if not knots:
+        knots = [(end, end) for end in (term.low, term.high) if isfinite(end)]
+        if not knots:
+            yield None, None, 0.0, 1.0
+            return
+    points = sorted({*knots, *_crossings(knots, (term.low, term.high))})
+    clamped = [(x, min(max(z, term.low), term.high)) for x, z in points]
+    is_open_below = not column.knots and term.low == -inf
+    is_open_above = not column.knots and term.high == inf
+    first, last = clamped[0], clamped[-1]
+    yield (None, first[0], 0.0, 1.0) if is_open_below else (None, first[0], first[1], 0.0)
+    for (x0, z0), (x1, z1) in zip(clamped, clamped[1:], strict=False):
+        yield x0, x1, z0, (z1 - z0) / (x1 - x0)
+    yield (last[0], None, last[1], 1.0 if is_open_above else 0.0)
+
+
+def _crossings(
+    knots: list[tuple[float, float]], levels: tuple[float, ...]
+) -> Iterator[tuple[float, float]]:
+    """Where the line through the knots passes a level between two of them."""
+    for (x0, z0), (x1, z1) in zip(knots, knots[1:], strict=False):
+        for level in levels:
+            if min(z0, z1) < level < max(z0, z1):
+                x = x0 + (level - z0) / (z1 - z0) * (x1 - x0)
+                if x0 < x < x1:
+                    yield x, level
+
+
+def _harmless(value: Any) -> Any:
+    """A cell of a CSV file that no spreadsheet takes for a formula."""
+    if isinstance(value, float):
+        return repr(value)
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _write_sheet(sheet: Any, rows: list[list[Any]]) -> None:
+    start = sheet.max_row + 1 if sheet.max_row > 1 or sheet["A1"].value is not None else 1
+    for i, row in enumerate(rows, start):
+        for j, value in enumerate(row, 1):
+            cell = sheet.cell(row=i, column=j)
+            if isinstance(value, str):
+                cell.value = "".join(c for c in value if c >= " " or c in "\n\t")
+                cell.data_type = "s"  # a text, even if it begins like a formula
+            else:
+                cell.value = value

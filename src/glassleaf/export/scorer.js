@@ -1,0 +1,149 @@
+/* Follows a row through a model tree. `model` is the object that glassleaf writes as JSON.
+ *
+ * A row is an array in the order of the columns, or an object by their names. null, undefined and
+ * NaN are missing. Returned functions:
+ *   predict(row)        the prediction, or an array with the probability of every class
+ *   raw(row)            sums of the leaf's terms, one per output
+ *   leaf(row)           number of the leaf
+ *   path(row)           [{node, column, value, goesLeft}, ...] from the root to the leaf
+ *   contributions(row)  [{column, value, added: [one per output]}, ...]; with the leaf's
+ *                       intercept they add up to raw(row)
+ */
+function glassleafScorer(model) {
+  "use strict";
+  const UNKNOWN = -1; // code of a category that training never saw; null is missing
+  const LARGEST_EXPONENT = 500;
+  const nOutputs = model.link === "softmax" ? model.classes.length : 1;
+  const plain = (value) => (typeof value === "boolean" ? Number(value) : value);
+  const codes = model.columns.map((column) =>
+    column.categories === null
+      ? null
+      : new Map(column.categories.map((category, code) => [plain(category), code])));
+  const leftCodes = model.nodes.map((node) => new Set(node.leftCodes || []));
+
+  function isMissing(value) {
+    return value === null || value === undefined || (typeof value === "number" && isNaN(value));
+  }
+
+  function number(value, column) {
+    const found = plain(value);
+    if (typeof found !== "number" || !isFinite(found)) {
+      throw new TypeError("Column " + JSON.stringify(column.name) + " holds no finite number.");
+    }
+    return found;
+  }
+
+  /* Values in the order of the columns; categories as codes. */
+  function read(row) {
+    const isArray = Array.isArray(row) || ArrayBuffer.isView(row);
+    if (isArray && row.length !== model.columns.length) {
+      throw new RangeError("A row has " + model.columns.length + " values, not " + row.length + ".");
+    }
+    return model.columns.map((column, j) => {
+      if (!isArray && !Object.prototype.hasOwnProperty.call(row, column.name)) {
+        throw new RangeError("The row has no value for " + JSON.stringify(column.name) + ".");
+      }
+      const value = isArray ? row[j] : row[column.name];
+      if (isMissing(value)) return null;
+      if (codes[j] === null) return number(value, column);
+      const code = codes[j].get(plain(value));
+      return code === undefined ? UNKNOWN : code;
+    });
+  }
+
+  function goesLeft(node, number_, value) {
+    if (value === null) return node.missingLeft;
+    if (codes[node.column] === null) return value <= node.threshold;
+    return value === UNKNOWN ? node.unknownLeft : leftCodes[number_].has(value);
+  }
+
+  function walk(values) {
+    const steps = [];
+    let at = 0;
+    while (model.nodes[at].terms === undefined) {
+      const node = model.nodes[at];
+      const left = goesLeft(node, at, values[node.column]);
+      steps.push({ node: at, column: node.column, goesLeft: left });
+      at = left ? node.left : node.right;
+    }
+    return { leaf: at, steps: steps };
+  }
+
+  /* Linear between the points, constant beyond them. */
+  function transformed(x, knots) {
+    if (knots.length === 0) return x;
+    if (x <= knots[0][0]) return knots[0][1];
+    for (let i = 1; i < knots.length; i++) {
+      if (x < knots[i][0]) {
+        const [x0, z0] = knots[i - 1];
+        const [x1, z1] = knots[i];
+        return ((z1 - z0) / (x1 - x0)) * (x - x0) + z0;
+      }
+    }
+    return knots[knots.length - 1][1];
+  }
+
+  function added(term, value, k) {
+    let sum = 0;
+    if (value === null && term.missing.length) sum += term.missing[k];
+    if (term.slope.length) {
+      const column = model.columns[term.column];
+      let z = value === null ? column.fill : transformed(value, column.knots);
+      if (term.low !== null && z < term.low) z = term.low;
+      if (term.high !== null && z > term.high) z = term.high;
+      sum += term.slope[k] * z;
+    }
+    const category = value === null ? undefined : term.categories[value];
+    return category === undefined ? sum : sum + category[k];
+  }
+
+  function sums(values) {
+    const leaf = model.nodes[walk(values).leaf];
+    return leaf.intercept.map((intercept, k) => {
+      let sum = 0;
+      for (const term of leaf.terms) sum += added(term, values[term.column], k);
+      return sum + intercept;
+    });
+  }
+
+  function finish(raw) {
+    if (model.link === "identity") return raw[0];
+    if (model.link === "log") return Math.exp(Math.min(raw[0], LARGEST_EXPONENT));
+    if (model.link === "logit") {
+      const small = Math.exp(-Math.abs(raw[0]));
+      const less = small / (1 + small);
+      const more = 1 / (1 + small);
+      return raw[0] >= 0 ? [less, more] : [more, less];
+    }
+    const largest = Math.max(...raw);
+    const powers = raw.map((score) => Math.exp(score - largest));
+    const total = powers.reduce((sum, power) => sum + power, 0);
+    return powers.map((power) => power / total);
+  }
+
+  function cell(row, j) {
+    return Array.isArray(row) || ArrayBuffer.isView(row) ? row[j] : row[model.columns[j].name];
+  }
+
+  return {
+    model: model,
+    predict: (row) => finish(sums(read(row))),
+    raw: (row) => sums(read(row)),
+    leaf: (row) => walk(read(row)).leaf,
+    path: (row) => walk(read(row)).steps.map((step) => ({
+      node: step.node,
+      column: model.columns[step.column].name,
+      value: cell(row, step.column),
+      goesLeft: step.goesLeft,
+    })),
+    contributions: (row) => {
+      const values = read(row);
+      const leaf = model.nodes[walk(values).leaf];
+      return leaf.terms.map((term) => ({
+        column: model.columns[term.column].name,
+        value: cell(row, term.column),
+        added: Array.from({ length: nOutputs }, (_, k) => added(term, values[term.column], k)),
+      }));
+    },
+  };
+}

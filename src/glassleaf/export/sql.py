@@ -1,0 +1,311 @@
+"""The tree as SQL: one expression, or one view, for DuckDB, SQLite and PostgreSQL.
+
+A leaf is a sum, the tree a nest of CASE. Names and texts are quoted, and nothing of the model
+reaches the statement in any other way. Numbers are written with an exponent, which makes them
+doubles, and columns are cast to doubles, so that no engine computes in decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from glassleaf.deployment import plain_model
+from glassleaf.errors import ExportError, describe
+from glassleaf.plain import LARGEST_EXPONENT, Label, Leaf, PlainColumn, PlainModel, Split, Term
+
+# PostgreSQL raises an error where the exponential over- or underflows. Beyond this a probability
+# differs from 0 or 1 by less than 1e-300.
+_FARTHEST = 690.0
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the engines write differently."""
+
+    quote: str
+    double: str
+    least: str
+    greatest: str
+    nan: str | None  # NaN in a column counts as missing; None where no column can hold it
+    booleans: tuple[str, str]
+
+    def name(self, text: str) -> str:
+        """A quoted identifier."""
+        if "\0" in text:
+            raise ExportError(
+                f"The name {text!r} contains a NUL character, which SQL cannot write."
+            )
+        return self.quote + text.replace(self.quote, 2 * self.quote) + self.quote
+
+    def literal(self, label: Label) -> str:
+        """A quoted text, a number or a truth value."""
+        if isinstance(label, str):
+            if "\0" in label:
+                raise ExportError(f"{label!r} contains a NUL character, which SQL cannot write.")
+            return "'" + label.replace("'", "''") + "'"
+        if isinstance(label, bool):
+            return self.booleans[label]
+        return number(label) if isinstance(label, float) else str(label)
+
+
+# In SQLite a name in double quotes that is no column becomes a text without a word; one in
+# backticks does not.
+DIALECTS = {
+    "duckdb": Dialect('"', "DOUBLE", "LEAST", "GREATEST", "'NaN'::DOUBLE", ("FALSE", "TRUE")),
+    "sqlite": Dialect("`", "REAL", "MIN", "MAX", None, ("0", "1")),
+    "postgresql": Dialect(
+        '"', "DOUBLE PRECISION", "LEAST", "GREATEST", "'NaN'::DOUBLE PRECISION", ("FALSE", "TRUE")
+    ),
+}
+
+
+def to_sql(
+    estimator: Any,
+    *,
+    dialect: str = "duckdb",
+    table: str | None = None,
+    view: str = "scored",
+    prefix: str = "",
+    of: Any = None,
+) -> str:
+    """The tree as an SQL expression, or as a view of a table.
+
+    Parameters
+    ----------
+    estimator : fitted ModelTreeRegressor or ModelTreeClassifier
+    dialect : {"duckdb", "sqlite", "postgresql"}, default="duckdb"
+    table : str, default=None
+        With the name of a table: the statement that creates a view of it, with all its columns,
+        ``leaf``, ``raw`` (classes: ``raw_0``, ...), and ``prediction``, or ``probability_0``, ...
+        and ``label``. Without: an expression over the columns.
+    view : str, default="scored"
+        Name of the view.
+    prefix : str, default=""
+        What the names of the view's own columns begin with.
+    of : label, default=None
+        Whose probability the expression is; None: that of the second of two classes.
+
+    Returns
+    -------
+    str
+    """
+    if dialect not in DIALECTS:
+        raise ValueError(f"dialect={describe(dialect)} must be one of {', '.join(DIALECTS)}.")
+    writer = _Writer(plain_model(estimator), DIALECTS[dialect])
+    return writer.expression(of) if table is None else writer.view(table, view, prefix)
+
+
+def number(value: float) -> str:
+    """A double, to the last digit.
+
+    >>> number(0.1), number(-20.0), number(1e300)
+    ('1e-1', '-2e1', '1e300')
+    """
+    sign, digits, exponent = _decimal(float(value))
+    return f"{sign}{digits}e{exponent}"
+
+
+def _decimal(value: float) -> tuple[str, str, int]:
+    """Sign, digits with at most one before the point, and exponent; no digit is lost."""
+    mantissa, _, exponent = f"{value!r}".partition("e")
+    sign = "-" if mantissa.startswith("-") else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    digits = (whole + fraction).lstrip("0") or "0"
+    power = int(exponent or 0) + len(whole) - 1 - (len(whole + fraction) - len(digits))
+    if digits == "0":
+        power = 0
+    digits = digits.rstrip("0") or "0"
+    return sign, digits[0] + ("." + digits[1:] if digits[1:] else ""), power
+
+
+class _Writer:
+    def __init__(self, model: PlainModel, dialect: Dialect) -> None:
+        self.model = model
+        self.dialect = dialect
+        self.table = ""
+
+    # --- statements ------------------------------------------------------------------------------
+
+    def expression(self, of: Any) -> str:
+        model = self.model
+        if model.classes is None:
+            return self._tree(lambda leaf: self._finished(self._sum(leaf, 0)))
+        which = self._class(of)
+        if model.link == "logit":
+            sign = "" if which == 0 else "-"
+            return self._tree(lambda leaf: self._odds([f"{sign}({self._sum(leaf, 0)})"]))
+        others = [k for k in range(model.n_outputs) if k != which]
+        return self._tree(
+            lambda leaf: self._odds([self._difference(leaf, k, which) for k in others])
+        )
+
+    def view(self, table: str, view: str, prefix: str) -> str:
+        """Sums first, in a query of its own, so that the tree is written once per sum."""
+        name, model = self.dialect.name, self.model
+        self.table = "t."
+        n_outputs = model.n_outputs
+        names = (
+            [f"{prefix}raw"] if n_outputs == 1 else [f"{prefix}raw_{k}" for k in range(n_outputs)]
+        )
+        sums = [
+            f"{self._tree(lambda leaf, k=k: self._sum(leaf, k))} AS {name(own)}"  # type: ignore[misc]
+            for k, own in enumerate(names)
+        ]
+        leaf = f"{self._tree(lambda leaf: str(leaf.node))} AS {name(prefix + 'leaf')}"
+        results = self._results([f"s.{name(own)}" for own in names])
+        names += [f"{prefix}leaf", *(prefix + own for own in results)]
+        taken = {column.name.lower() for column in model.columns} & {own.lower() for own in names}
+        if taken:
+            raise ValueError(f"The table has a column {min(taken)!r} already; pass prefix='...'.")
+        shown = ",\n  ".join(f"{found} AS {name(prefix + own)}" for own, found in results.items())
+        inner = ",\n  ".join([leaf, *sums])
+        return (
+            f"CREATE VIEW {name(view)} AS\nSELECT s.*,\n  {shown}\n"
+            f"FROM (SELECT t.*,\n  {inner}\nFROM {name(table)} AS t) AS s"
+        )
+
+    def _results(self, raws: list[str]) -> dict[str, str]:
+        classes = self.model.classes
+        if classes is None:
+            return {"prediction": self._finished(raws[0])}
+        if self.model.link == "logit":
+            scores = ["0e0", raws[0]]
+            found = [self._odds([raws[0]]), self._odds([f"-{raws[0]}"])]
+        else:
+            scores = raws
+            found = [self._odds([f"({b} - {a})" for b in raws if b != a]) for a in raws]
+        label = " ".join(
+            f"WHEN {' AND '.join(f'{own} >= {other}' for other in scores if other != own)}"
+            f" THEN {self.dialect.literal(label)}"
+            for own, label in zip(scores, classes[:-1], strict=False)
+        )
+        return {
+            **{f"probability_{k}": probability for k, probability in enumerate(found)},
+            "label": f"CASE {label} ELSE {self.dialect.literal(classes[-1])} END",
+        }
+
+    # --- links -----------------------------------------------------------------------------------
+
+    def _finished(self, raw: str) -> str:
+        if self.model.link == "identity":
+            return raw
+        return f"EXP({self._limited(raw, LARGEST_EXPONENT)})"
+
+    def _odds(self, differences: list[str]) -> str:
+        """1 / (1 + sum of the exponentials of the others' scores minus one's own)."""
+        powers = (f"EXP({self._limited(difference, _FARTHEST)})" for difference in differences)
+        return f"1e0 / (1e0 + {' + '.join(powers)})"
+
+    def _limited(self, raw: str, most: float) -> str:
+        d = self.dialect
+        return f"{d.greatest}({number(-_FARTHEST)}, {d.least}({number(most)}, {raw}))"
+
+    def _class(self, of: Any) -> int:
+        classes = self.model.classes or ()
+        if of is None and len(classes) == 2:
+            return 1
+        if of not in classes:
+            raise ValueError(
+                f"of={describe(of)} must be one of the classes: {', '.join(map(repr, classes))}."
+            )
+        return classes.index(of)
+
+    # --- the tree --------------------------------------------------------------------------------
+
+    def _tree(self, of_leaf: Callable[[Leaf], str], node: int = 0) -> str:
+        found = self.model.nodes[node]
+        if isinstance(found, Leaf):
+            return of_leaf(found)
+        left, right = (self._tree(of_leaf, child) for child in (found.left, found.right))
+        return f"CASE WHEN {self._condition(found)} THEN {left} ELSE {right} END"
+
+    def _condition(self, split: Split) -> str:
+        """True for what goes left; NULL counts as false."""
+        column = self.model.columns[split.column]
+        if not column.is_category:
+            cell = self._number(column)
+            test = f"{cell} <= {number(split.threshold)}"
+            return f"({cell} IS NULL OR {test})" if split.missing_left else test
+        cell, categories = self._category(column), column.categories or ()
+        chosen = [code for code in range(len(categories)) if code in split.left_codes]
+        rest = [code for code in range(len(categories)) if code not in split.left_codes]
+        listed = ", ".join(
+            self.dialect.literal(categories[c]) for c in (rest if split.unknown_left else chosen)
+        )
+        if split.unknown_left:
+            test = f"{cell} NOT IN ({listed})" if listed else f"{cell} IS NOT NULL"
+        else:
+            test = f"{cell} IN ({listed})" if listed else "1 = 0"
+        return f"({cell} IS NULL OR {test})" if split.missing_left else test
+
+    def _number(self, column: PlainColumn) -> str:
+        d = self.dialect
+        cell = f"CAST({self.table}{d.name(column.name)} AS {d.double})"
+        return cell if d.nan is None else f"NULLIF({cell}, {d.nan})"
+
+    def _category(self, column: PlainColumn) -> str:
+        kinds = {isinstance(category, str) for category in column.categories or ()}
+        if len(kinds) > 1:
+            raise ExportError(
+                f"Column {column.name!r} has categories of text and of numbers; a column of a"
+                " database has one type."
+            )
+        cell = f"{self.table}{self.dialect.name(column.name)}"
+        if kinds == {True} or any(isinstance(c, bool) for c in column.categories or ()):
+            return cell
+        return self._number(column)
+
+    # --- sums ------------------------------------------------------------------------------------
+
+    def _sum(self, leaf: Leaf, k: int) -> str:
+        parts = [part for term in leaf.terms for part in self._parts(term, lambda c: c[k])]
+        return " + ".join([*parts, number(leaf.intercept[k])])
+
+    def _difference(self, leaf: Leaf, a: int, b: int) -> str:
+        parts = [part for term in leaf.terms for part in self._parts(term, lambda c: c[a] - c[b])]
+        return " + ".join([*parts, number(leaf.intercept[a] - leaf.intercept[b])])
+
+    def _parts(self, term: Term, of: Callable[[tuple[float, ...]], float]) -> list[str]:
+        column, out = self.model.columns[term.column], []
+        if column.is_category:
+            cell, categories = self._category(column), column.categories or ()
+            cases = [
+                f"WHEN {cell} IS NULL THEN {number(of(found))}"
+                for found in (term.missing,)
+                if found
+            ] + [
+                f"WHEN {cell} = {self.dialect.literal(categories[code])} THEN {number(of(found))}"
+                for code, found in term.categories.items()
+            ]
+            return [f"CASE {' '.join(cases)} ELSE 0e0 END"]
+        cell = self._number(column)
+        if term.missing:
+            out.append(f"CASE WHEN {cell} IS NULL THEN {number(of(term.missing))} ELSE 0e0 END")
+        if term.slope:
+            out.append(f"{number(of(term.slope))} * {self._limits(self._value(column), term)}")
+        return out
+
+    def _value(self, column: PlainColumn) -> str:
+        cell = self._number(column)
+        value, knots = cell, column.knots
+        if knots:
+            cases = [f"WHEN {cell} <= {number(knots[0][0])} THEN {number(knots[0][1])}"]
+            for (x0, z0), (x1, z1) in zip(knots, knots[1:], strict=False):
+                line = f"{number((z1 - z0) / (x1 - x0))} * ({cell} - {_in_sum(x0)}) + {_in_sum(z0)}"
+                cases.append(f"WHEN {cell} < {number(x1)} THEN {line}")
+            cases.append(f"WHEN {cell} IS NOT NULL THEN {number(knots[-1][1])}")
+            value = f"CASE {' '.join(cases)} END"
+        return f"COALESCE({value}, {number(column.fill)})"
+
+    def _limits(self, value: str, term: Term) -> str:
+        if term.high < inf:
+            value = f"{self.dialect.least}({value}, {number(term.high)})"
+        return f"{self.dialect.greatest}({value}, {number(term.low)})" if term.low > -inf else value
+
+
+def _in_sum(value: float) -> str:
+    """A number after a minus sign: two of them would begin a comment."""
+    return f"({number(value)})" if value < 0 else number(value)

@@ -1,0 +1,192 @@
+"""The model as plain Python objects: what scorers and exports read. No numpy.
+
+A node is a :class:`Split` or a :class:`Leaf`, a leaf a sum of its terms that are not zero, column
+by column in the order in which prediction adds them. Whoever follows these objects by the book
+arrives at the numbers of ``predict``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from glassleaf.document import Document
+
+Label = str | int | float | bool
+Numbers = tuple[float, ...]  # one per output
+
+# Beyond this the exponential of a raw prediction counts as that of this; see losses.
+LARGEST_EXPONENT = 500.0
+# How a raw prediction becomes a prediction, by the name of the loss.
+_LINKS = {"squared_error": "identity", "huber": "identity", "poisson": "log", "gamma": "log"}
+
+
+@dataclass(frozen=True)
+class PlainColumn:
+    """An input column; ``knots`` are the points of its transform, ``fill`` its term if missing."""
+
+    name: str
+    categories: tuple[Label, ...] | None
+    knots: tuple[tuple[float, float], ...]
+    fill: float
+
+    @property
+    def is_category(self) -> bool:
+        return self.categories is not None
+
+    @property
+    def holds_text(self) -> bool:
+        return any(isinstance(category, str) for category in self.categories or ())
+
+
+@dataclass(frozen=True)
+class Split:
+    """Numbers up to the threshold go left, or the categories with these codes."""
+
+    column: int
+    threshold: float
+    left_codes: frozenset[int]
+    missing_left: bool
+    unknown_left: bool
+    left: int
+    right: int
+
+
+@dataclass(frozen=True)
+class Term:
+    """What a column adds in a leaf, one number per output; empty where it adds nothing.
+
+    ``missing`` is added where the value is missing; ``slope`` times the transformed value (or
+    ``fill``) within ``low`` .. ``high``, for numbers; or what its category has in ``categories``.
+    """
+
+    column: int
+    missing: Numbers
+    slope: Numbers
+    low: float
+    high: float
+    categories: dict[int, Numbers]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The model of a leaf."""
+
+    node: int
+    terms: tuple[Term, ...]
+    intercept: Numbers
+    n_samples: int
+
+
+@dataclass(frozen=True)
+class PlainModel:
+    """A tree with its link: "identity", "log", "logit" (two classes) or "softmax"."""
+
+    columns: tuple[PlainColumn, ...]
+    nodes: tuple[Split | Leaf, ...]
+    link: str
+    classes: tuple[Label, ...] | None
+    named: bool
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.classes) if self.link == "softmax" and self.classes else 1
+
+    @property
+    def leaves(self) -> list[Leaf]:
+        return [node for node in self.nodes if isinstance(node, Leaf)]
+
+    @property
+    def used(self) -> list[int]:
+        """Positions of the columns that some split or leaf looks at."""
+        found = {node.column for node in self.nodes if isinstance(node, Split)}
+        return sorted(found | {term.column for leaf in self.leaves for term in leaf.terms})
+
+    def paths(self) -> Iterator[tuple[Leaf, list[tuple[Split, bool]]]]:
+        """Every leaf, from left to right, with the splits above it and whether it lies left."""
+        waiting: list[tuple[int, list[tuple[Split, bool]]]] = [(0, [])]
+        while waiting:
+            number, above = waiting.pop()
+            node = self.nodes[number]
+            if isinstance(node, Leaf):
+                yield node, above
+            else:
+                waiting.append((node.right, [*above, (node, False)]))
+                waiting.append((node.left, [*above, (node, True)]))
+
+
+def from_document(document: Document) -> PlainModel:
+    """The plain model of a document, or of the part of one that predicts."""
+    labels = document["classes"]
+    classes = None if labels is None else tuple(labels["values"])
+    columns = tuple(_column(document, j) for j in range(len(document["columns"])))
+    tree = document["tree"]
+    nodes = tuple(
+        _leaf(document, node) if left < 0 else _split(document, node)
+        for node, left in enumerate(tree["left"])
+    )
+    link = _LINKS.get(document["loss"]["name"]) or (
+        "logit" if len(classes or ()) == 2 else "softmax"
+    )
+    return PlainModel(columns, nodes, link, classes, document["named"])
+
+
+def _column(document: Document, j: int) -> PlainColumn:
+    column, terms = document["columns"][j], document["terms"]
+    here = slice(terms["first_knot"][j], terms["first_knot"][j + 1])
+    return PlainColumn(
+        column["name"],
+        None if column["categories"] is None else tuple(column["categories"]),
+        tuple(zip(terms["knot_x"][here], terms["knot_z"][here], strict=True)),
+        terms["fill"][j],
+    )
+
+
+def _split(document: Document, node: int) -> Split:
+    tree = document["tree"]
+    column, first = tree["feature"][node], tree["first_category"][node]
+    categories = document["columns"][column]["categories"] or ()
+    left = tree["categories"][first : first + len(categories)] if first >= 0 else ()
+    return Split(
+        column=column,
+        threshold=tree["threshold"][node],
+        left_codes=frozenset(code for code, goes_left in enumerate(left) if goes_left),
+        missing_left=tree["missing_left"][node],
+        unknown_left=tree["unknown_left"][node],
+        left=tree["left"][node],
+        right=tree["right"][node],
+    )
+
+
+def _leaf(document: Document, node: int) -> Leaf:
+    tree = document["tree"]
+    terms = (_term(document, node, j) for j in range(len(document["columns"])))
+    return Leaf(
+        node=node,
+        terms=tuple(term for term in terms if term.missing or term.slope or term.categories),
+        intercept=tuple(tree["intercept"][node]),
+        n_samples=tree["n_samples"][node],
+    )
+
+
+def _term(document: Document, node: int, j: int) -> Term:
+    terms, tree = document["terms"], document["tree"]
+    coef = tree["coef"][node]
+    first, missing = terms["first_term"][j], terms["missing_term"][j]
+    categories = document["columns"][j]["categories"]
+
+    def numbers(term: int) -> Numbers:
+        found = tuple(row[term] for row in coef)
+        return found if any(found) else ()
+
+    by_code = {} if categories is None or first < 0 else {
+        code: numbers(first + code) for code in range(len(categories))
+    }  # fmt: skip
+    return Term(
+        column=j,
+        missing=numbers(missing) if missing >= 0 else (),
+        slope=numbers(first) if first >= 0 and categories is None else (),
+        low=tree["clamp_low"][node][j],
+        high=tree["clamp_high"][node][j],
+        categories={code: found for code, found in by_code.items() if found},
+    )

@@ -1,0 +1,197 @@
+"""The splits of nodes: which nodes may be split, where, and where their rows go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import rows as on_rows
+from glassleaf.backends import Backend
+from glassleaf.binning import WHOLE, Block
+from glassleaf.design import Layout
+from glassleaf.losses import Loss
+from glassleaf.renormalizers import NO_UNITS, NodeUnits
+from glassleaf.rescoring import Shortlist, best_rescored
+from glassleaf.search import (
+    FeatureGains,
+    Question,
+    Rival,
+    Split,
+    best_split,
+    block_gains,
+    complete,
+    node_extent,
+    rivals,
+    shortlist,
+)
+from glassleaf.weak_models import LinearModels, NodeModel, fixed_units
+
+Floats = NDArray[np.float64]
+
+# A gain below this share of the rows' weight (residuals are of order 1) is rounding.
+_NO_GAIN = 1e-18
+
+
+class Models(Protocol):
+    """What the loop asks of the models in the nodes; see ``weak_models``."""
+
+    uses_columns: bool
+
+    def root(self, start: Floats) -> NodeModel: ...
+    def children(self, ids: Sequence[int], parents: Sequence[NodeModel]) -> list[NodeModel]: ...
+    def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None: ...
+    def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    min_count: int
+    min_gain: float
+    significance: float = 1.0
+
+
+@dataclass(frozen=True)
+class SplitSearch:
+    """Where and by what nodes are split."""
+
+    blocks: Sequence[Block]
+    layout: Layout
+    question: Question
+    standardized: bool
+    n_classes: int
+    loss: Loss
+    rescore: int
+    refine: bool
+
+
+@dataclass
+class Node:
+    """A node while the tree grows; ``children`` is set when it is split."""
+
+    id: int
+    depth: int
+    model: NodeModel
+    split: Split | None = None
+    children: tuple[int, int] | None = None
+    rivals: Sequence[Rival] = ()
+
+
+def find_splits(
+    backend: Backend,
+    models: Models,
+    search: SplitSearch,
+    limits: Limits,
+    nodes: Sequence[Node],
+    root: Node,
+) -> None:
+    """Give every node that may be split its best split."""
+    able = [node for node in nodes if _may_split(node, limits)]
+    if not able or not search.blocks:
+        return
+    ids = [node.id for node in able]
+    question = search.question
+    if question.criterion.uses == "gradient":
+        models.set_vectors(ids, [node.model for node in able])
+    else:
+        tasks = [
+            (node.id, part, on_rows.n_parts(node.model.count), search.n_classes)
+            for node in able
+            for part in range(on_rows.n_parts(node.model.count))
+        ]
+        backend.each(on_rows.set_target, tasks)
+    found = all_gains(backend, models, search, able, root)
+    least = limits.min_gain * root.model.loss
+    for node, split in zip(
+        able, _best_splits(backend, models, search, limits, able, found), strict=True
+    ):
+        if split is not None and split.gain > least and not split.p_value > limits.significance:
+            node.split = split
+            node.rivals = rivals(found[node.id], split.column)
+
+
+def _best_splits(
+    backend: Backend,
+    models: Models,
+    search: SplitSearch,
+    limits: Limits,
+    nodes: Sequence[Node],
+    found: dict[int, list[FeatureGains]],
+) -> list[Split | None]:
+    """The best split of every node, by the criterion or by what it really gains."""
+    is_tested = limits.significance < 1
+    floors = [_NO_GAIN * node.model.weight for node in nodes]
+    best = [best_split(found[node.id], floor) for node, floor in zip(nodes, floors, strict=True)]
+    if not (search.rescore or is_tested):
+        return best
+    assert isinstance(models, LinearModels)
+    lists = []
+    for node, floor, split in zip(nodes, floors, best, strict=True):
+        own = found[node.id]
+        splits = shortlist(own, search.rescore, floor) if search.rescore else [split]
+        n_candidates = sum(int(np.isfinite(feature.gains).sum()) for feature in own)
+        lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
+    return best_rescored(backend, models, search.loss, lists, is_tested)
+
+
+def _may_split(node: Node, limits: Limits) -> bool:
+    deep_enough = limits.max_depth is not None and node.depth >= limits.max_depth
+    return not deep_enough and node.model.count >= 2 * limits.min_count
+
+
+def all_gains(
+    backend: Backend, models: Models, search: SplitSearch, nodes: Sequence[Node], root: Node
+) -> dict[int, list[FeatureGains]]:
+    """Gains of all candidates of several nodes."""
+    question = search.question
+    columns = question.criterion.uses == "gradient" and models.uses_columns
+    renormalizer = question.renormalizer if columns else None
+    squares = renormalizer is not None and renormalizer.needs_squares
+    ranges = renormalizer is not None and renormalizer.needs_ranges
+    sums_of = (columns, squares, ranges)
+    wholes = backend.sum(on_rows.bin_sums, [(node.id, -1, 1, *sums_of) for node in nodes])
+    tasks = [
+        (node.id, index, block.n_bins, *sums_of)
+        for node in nodes
+        for index, block in enumerate(search.blocks)
+    ]
+    known = {}
+    for node, found_sums in zip(nodes, wholes, strict=True):
+        whole = complete(WHOLE, found_sums, found_sums, search.layout) if columns else found_sums
+        known[node.id] = (whole, _units(node, root, whole, search) if columns else NO_UNITS)
+
+    def score(task: tuple[int, int, int, bool, bool, bool], sums: on_rows.BinSums) -> Any:
+        node, index = task[:2]
+        whole, units = known[node]
+        block = search.blocks[index]
+        return block_gains(block, index, sums, whole, search.layout, units, question)
+
+    found: dict[int, list[FeatureGains]] = {node.id: [] for node in nodes}
+    for task, gains in zip(tasks, backend.sum(on_rows.bin_sums, tasks, then=score), strict=True):
+        found[task[0]] += gains
+    return found
+
+
+def _units(node: Node, root: Node, whole: on_rows.BinSums, search: SplitSearch) -> NodeUnits:
+    units = fixed_units(node.model, root.model, search.standardized)
+    return units if whole.low is None else replace(units, extent=node_extent(whole))
+
+
+def route(backend: Backend, nodes: Sequence[Node]) -> None:
+    """Send the rows of nodes to their children."""
+    tasks: list[tuple[Any, ...]] = []
+    for node in nodes:
+        split = node.split
+        assert split is not None
+        tasks.append(
+            (node.id, node.children, split.block, split.first_bin, split.left_of_bin,
+             bool(split.left_of_bin[split.default_bin]))
+        )  # fmt: skip
+    backend.each(on_rows.route, tasks)

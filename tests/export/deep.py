@@ -1,0 +1,27 @@
+"""A tree far deeper than anyone should want: every split cuts off one value."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from glassleaf import ModelTreeRegressor
+
+
+def deep_model(depth=150):
+    X = np.arange(depth + 2.0)[:, None]
+    model = ModelTreeRegressor(max_depth=0).fit(X, X[:, 0])
+    n_nodes = 2 * depth + 1
+    node = np.arange(n_nodes, dtype=np.int32)
+    inner = (node % 2 == 0) & (node < n_nodes - 1)  # its left child is a leaf
+    tree, columns, flags = model.tree_, np.zeros((n_nodes, 1)), np.zeros(n_nodes, dtype=bool)
+    model.tree_ = replace(
+        tree, feature=np.where(inner, 0, -1).astype(np.int32),
+        threshold=np.where(inner, node / 2.0, np.nan),
+        left=np.where(inner, node + 1, -1).astype(np.int32),
+        right=np.where(inner, node + 2, -1).astype(np.int32),
+        missing_left=flags, unknown_left=flags, first_category=np.full(n_nodes, -1),
+        coef=columns + 0.5, intercept=node * 3.0, clamp_low=columns - np.inf,
+        clamp_high=columns + np.inf, n_samples=node.astype(np.int64), weight=node * 1.0,
+        gain=node * 1.0, loss=node * 1.0,
+    )  # fmt: skip
+    return model, X

@@ -1,0 +1,97 @@
+"""The generated JavaScript, run by node: 10,000 rows, equal to rounding."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+import zoo
+from deep import deep_model
+
+from glassleaf.export import to_javascript
+
+RUN = """
+const scorer = require("./model.js");
+const rows = JSON.parse(require("fs").readFileSync("rows.json", "utf8"));
+const one = (row) => ({
+  predict: scorer.predict(row), leaf: scorer.leaf(row), raw: scorer.raw(row),
+  path: scorer.path(row).map((step) => step.node),
+  added: scorer.contributions(row).map((term) => term.added),
+  intercept: scorer.model.nodes[scorer.leaf(row)].intercept,
+});
+console.log(JSON.stringify(rows.map(one)));
+"""
+
+
+@pytest.fixture
+def scored(node, tmp_path):
+    def run(model, rows, script=RUN):
+        (tmp_path / "model.js").write_text(to_javascript(model), encoding="utf-8")
+        (tmp_path / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+        (tmp_path / "run.js").write_text(script)
+        done = subprocess.run([node, "run.js"], cwd=tmp_path, capture_output=True, check=True)
+        return json.loads(done.stdout)
+
+    return run
+
+
+@pytest.mark.parametrize("kind", zoo.KINDS)
+def test_node_says_what_predict_says(scored, kind):
+    case = zoo.case(kind)
+    found = scored(case.model, case.rows)
+    np.testing.assert_allclose(
+        [row["predict"] for row in found], case.expected, rtol=1e-12, atol=1e-13
+    )
+    leaves = case.model.apply(case.table)
+    np.testing.assert_array_equal([row["leaf"] for row in found], leaves)
+    paths = case.model.decision_path(case.table)
+    for row, path in list(zip(found, paths, strict=True))[:300]:
+        assert [*row["path"], row["leaf"]] == sorted(path.indices.tolist())
+        added = np.sum([row["intercept"], *row["added"]], axis=0)
+        np.testing.assert_allclose(added, row["raw"], rtol=1e-9, atol=1e-9)
+
+
+def test_rows_by_name(scored):
+    case = zoo.case("multiclass")
+    found = scored(case.model, case.records[:300])
+    np.testing.assert_allclose([row["predict"] for row in found], case.expected[:300], rtol=1e-12)
+
+
+def test_a_deep_tree(scored):
+    model, X = deep_model()
+    found = scored(model, X.tolist())
+    np.testing.assert_allclose([row["predict"] for row in found], model.predict(X), rtol=1e-12)
+
+
+BROWSER = """
+const vm = require("vm"), fs = require("fs");
+const page = vm.createContext({});
+vm.runInContext(fs.readFileSync("model.js", "utf8"), page);
+const rows = JSON.parse(fs.readFileSync("rows.json", "utf8"));
+console.log(JSON.stringify(rows.map((row) => page.glassleafModel.predict(row))));
+"""
+
+
+def test_in_a_browser_it_is_a_global(scored):
+    case = zoo.case("binary")
+    found = scored(case.model, case.rows[:100], BROWSER)
+    np.testing.assert_allclose(found, case.expected[:100], rtol=1e-12)
+
+
+def test_nothing_in_it_ends_a_script_element():
+    source = to_javascript(zoo.case("binary").model)
+    assert "</script" not in source and "<!--" not in source and "never seen" not in source
+
+
+WRONG = """
+const scorer = require("./model.js");
+const messages = [[1], {}, [1, "x", 1, 1, "red", 1, "yes"]].map((row) => {
+  try { scorer.predict(row); return ""; } catch (error) { return error.message; }
+});
+console.log(JSON.stringify(messages));
+"""
+
+
+def test_wrong_rows_are_errors(scored):
+    short, empty, text = scored(zoo.case("binary").model, [], WRONG)
+    assert "7 values" in short and 'no value for "a"' in empty and "no finite number" in text

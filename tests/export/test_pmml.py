@@ -1,0 +1,81 @@
+"""PMML in JPMML-Evaluator, the reference evaluator, on the Java runtime of a wheel."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+import zoo
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.errors import ExportError
+from glassleaf.export import to_pmml
+
+
+@pytest.fixture(scope="session")
+def evaluated(java, tmp_path_factory):
+    """Evaluates a table with a PMML document."""
+    pytest.importorskip("jpype")
+    os.environ["JAVA_HOME"] = java
+    from jpmml_evaluator import make_evaluator  # noqa: PLC0415
+    from jpmml_evaluator.jpype import JPypeBackend  # noqa: PLC0415
+
+    backend = JPypeBackend()
+    folder = tmp_path_factory.mktemp("pmml")
+
+    def run(model, table):
+        path = folder / "model.pmml"
+        path.write_text(to_pmml(model), encoding="ascii")
+        evaluator = make_evaluator(str(path), backend=backend).verify()
+        known = table.astype(object).where(table.notna(), None)
+        return evaluator.evaluateAll(known)
+
+    return run
+
+
+@pytest.mark.parametrize("kind", zoo.KINDS)
+def test_the_evaluator_says_what_predict_says(evaluated, kind):
+    case = zoo.case(kind)
+    found = evaluated(case.model, case.table)
+    if case.expected.ndim == 1:
+        values = found["prediction"].to_numpy(dtype=float)
+        scale = np.abs(case.expected).max()
+        np.testing.assert_allclose(values, case.expected, rtol=1e-10, atol=1e-12 * scale)
+        return
+    for k, label in enumerate(case.model.classes_.tolist()):
+        values = found[f"probability({label})"].to_numpy(dtype=float)
+        np.testing.assert_allclose(values, case.expected[:, k], rtol=0, atol=1e-12)
+    assert found["label"].tolist() == case.model.predict(case.table).tolist()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[False, True], [3, 7], [0.0, 2.0], ["no", "yes"]],
+    ids=lambda ls: type(ls[0]).__name__,
+)
+def test_labels_keep_their_type(evaluated, rng, labels):
+    X = pd.DataFrame({"x": rng.normal(size=200)})
+    model = ModelTreeClassifier(max_depth=1).fit(X, np.array(labels)[(X["x"] > 0).astype(int)])
+    found = evaluated(model, X)["label"]
+    assert found.tolist() == model.predict(X).tolist()
+    assert type(found.tolist()[0]) is type(labels[0])
+
+
+def test_truth_values_and_mixed_categories(evaluated, rng):
+    values = rng.choice(np.array([True, False], dtype=object), 200)
+    table = pd.DataFrame({"b": values, "x": rng.normal(size=200)})
+    model = ModelTreeRegressor(categorical_features=["b"]).fit(table, rng.normal(size=200))
+    np.testing.assert_allclose(evaluated(model, table)["prediction"], model.predict(table))
+    mixed = pd.DataFrame({"m": rng.choice(np.array(["1", 1], dtype=object), 200)})
+    with pytest.raises(ExportError, match="'m'.*one type"):
+        to_pmml(ModelTreeRegressor().fit(mixed, rng.normal(size=200)))
+
+
+def test_what_xml_cannot_hold(rng):
+    for name in ("a\0b", "a\x1b"):
+        table = pd.DataFrame({name: rng.normal(size=100)})
+        model = ModelTreeRegressor(max_depth=0).fit(table, rng.normal(size=100))
+        with pytest.raises(ExportError, match="XML"):
+            to_pmml(model)
+    with pytest.raises(ValueError, match="target='a'"):
+        to_pmml(zoo.case("binary").model, target="a")

@@ -1,0 +1,117 @@
+"""The scorecard, read back from CSV and Excel and added up by hand: 10,000 rows."""
+
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+import zoo
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.errors import ExportError
+from glassleaf.export import to_scorecard
+
+KINDS = [kind for kind in zoo.KINDS if not kind.startswith("multiclass")]
+
+
+def scored_by_hand(lines, case):
+    """What someone with the printed card would do: find the lines that hold, add their points."""
+    cards = {}
+    for line in lines:
+        column = line["column"]
+        cards.setdefault(int(line["leaf"]), {}).setdefault(column, []).append(line)
+    out = []
+    for leaf, row in zip(case.model.apply(case.table), case.records, strict=True):
+        card = cards[leaf]
+        score = float(card[""][0]["points"])
+        for name, column_lines in card.items():
+            score += points_of(column_lines, row[name]) if name else 0.0
+        out.append(score)
+    return np.array(out)
+
+
+def points_of(lines, value):
+    if lines[0]["attribute"].startswith("= "):
+        kind = str(value) if isinstance(value, str) else f"{value:.0f}" if value else ""
+        wanted = "missing" if value is None else f"= {kind}"
+        named = {line["attribute"]: line for line in lines}
+        return float(named.get(wanted, named["never seen"])["points"])
+    if value is None:
+        return float(lines[-1]["points"])
+    for line in lines[:-1]:
+        above, up_to = (float(line[end]) if line[end] else None for end in ("above", "up_to"))
+        if (above is None or value > above) and (up_to is None or value <= up_to):
+            return float(line["points"]) + float(line["per_unit"]) * (value - (above or 0.0))
+    raise AssertionError((lines, value))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_points_from_the_csv_add_up(kind):
+    case = zoo.case(kind)
+    text = to_scorecard(case.model, base_score=500, base_odds=20, pdo=40).to_csv()
+    found = scored_by_hand(unguarded(csv.DictReader(io.StringIO(text, newline=""))), case)
+    if kind.startswith(("poisson", "gamma")):
+        expected = 500 + 40 * np.log2(case.expected / 20)
+    elif case.expected.ndim == 1:
+        expected = case.expected
+    else:
+        expected = 500 + 40 * (-case.raw / np.log(2) - np.log2(20))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-8)
+
+
+def unguarded(lines):
+    """A text that begins like a formula stands behind an apostrophe."""
+    return [{k: v.removeprefix("'") for k, v in line.items()} for line in lines]
+
+
+@pytest.mark.parametrize("kind", ["binary, rank, clamp", "huber, winsor, clamp"])
+def test_excel_holds_the_same(tmp_path, kind):
+    openpyxl = pytest.importorskip("openpyxl")
+    card = to_scorecard(zoo.case(kind).model)
+    card.to_excel(tmp_path / "card.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "card.xlsx")
+    head, *lines = book["scorecard"].iter_rows(values_only=True)
+    assert list(head) == list(card.rows()[0])
+    for line, row in zip(lines, card.rows(), strict=True):
+        assert line[0] == row["leaf"] and line[2] == (row["column"] or None)
+        assert list(line[4:]) == pytest.approx(list(row.values())[4:], nan_ok=True)
+    assert dict(book["scale"].iter_rows(values_only=True))["pdo"] == 20
+    types = {cell.data_type for sheet in book for line in sheet.iter_rows() for cell in line}
+    assert "f" not in types  # no formula
+
+
+def test_points_double_the_odds(rng):
+    X = pd.DataFrame({"x": rng.normal(size=2000)})
+    bad = (rng.random(2000) < 1 / (1 + np.exp(3 - X["x"]))).astype(int)
+    model = ModelTreeClassifier(max_depth=0).fit(X, bad)
+    base, slope, _ = to_scorecard(model, base_score=600, base_odds=50, pdo=20).attributes
+    # At x = 0 the odds of being good, and the score that belongs to them by the definition.
+    odds = np.divide(*model.predict_proba(pd.DataFrame({"x": [0.0]}))[0])
+    assert base.points == pytest.approx(600 + 20 * np.log2(odds / 50))
+    assert slope.per_unit < 0  # more x, more bad
+    other = to_scorecard(model, good=1).attributes[1]
+    assert other.per_unit == pytest.approx(-slope.per_unit)
+
+
+def test_rounded_points():
+    card = to_scorecard(zoo.case("binary").model, decimals=0)
+    assert all(a.points == round(a.points) for a in card.attributes)
+
+
+def test_no_cell_is_a_formula(tmp_path, rng):
+    table = pd.DataFrame({"=1+1": rng.choice(["=cmd|' /C calc'!A0", "@x"], 200)})
+    model = ModelTreeRegressor(max_depth=0).fit(table, rng.normal(size=200))
+    text = to_scorecard(model).to_csv(tmp_path / "card.csv")
+    assert (tmp_path / "card.csv").read_text() == text
+    for line in csv.reader(io.StringIO(text)):
+        assert not any(cell.startswith(("=", "@")) for cell in line)
+
+
+def test_wrong_arguments():
+    with pytest.raises(ExportError, match="one score"):
+        to_scorecard(zoo.case("multiclass").model)
+    with pytest.raises(ValueError, match="pdo=0 must be"):
+        to_scorecard(zoo.case("binary").model, pdo=0)
+    with pytest.raises(ValueError, match="good=2 must be one of the classes"):
+        to_scorecard(zoo.case("binary").model, good=2)

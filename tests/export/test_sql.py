@@ -1,0 +1,229 @@
+"""SQL in DuckDB, SQLite and PostgreSQL: the same predictions for 10,000 rows, and no injection."""
+
+import math
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+import zoo
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.errors import ExportError
+from glassleaf.export import to_sql
+from glassleaf.export.sql import number
+
+duckdb = pytest.importorskip("duckdb")
+psycopg = pytest.importorskip("psycopg")
+
+TABLE = 'my "table"; --`\''
+TYPES = {"duckdb": "DOUBLE", "sqlite": "REAL", "postgresql": "DOUBLE PRECISION"}
+QUOTES = {"duckdb": '"', "sqlite": "`", "postgresql": '"'}
+
+
+class Engine:
+    """A database with one table: ``id`` and the columns of a case."""
+
+    def __init__(self, dialect, connection, table):
+        self.dialect, self.connection = dialect, connection
+        names = [self.quoted(name) for name in ["id", *table.columns]]
+        kinds = ["INTEGER"] + [
+            "TEXT" if any(isinstance(v, str) for v in table[c]) else TYPES[dialect]
+            for c in table.columns
+        ]
+        columns = ", ".join(f"{n} {k}" for n, k in zip(names, kinds, strict=True))
+        self.run(f"CREATE TABLE {self.quoted(TABLE)} ({columns})")
+        rows = [[i, *row] for i, row in enumerate(zoo.rows_of(table))]
+        self.fill(names, rows)
+
+    def quoted(self, name):
+        quote = QUOTES[self.dialect]
+        return quote + name.replace(quote, 2 * quote) + quote
+
+    def run(self, statement):
+        return self.connection.execute(statement)
+
+    def fill(self, names, rows):
+        if self.dialect == "duckdb":
+            self.connection.register("frame", pd.DataFrame(rows, columns=names))
+            self.run(f"INSERT INTO {self.quoted(TABLE)} SELECT * FROM frame")
+        elif self.dialect == "sqlite":
+            marks = ", ".join("?" * len(names))
+            insert = f"INSERT INTO {self.quoted(TABLE)} VALUES ({marks})"
+            self.connection.executemany(insert, rows)
+        else:
+            with self.connection.cursor().copy(f"COPY {self.quoted(TABLE)} FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+
+    def ask(self, statement):
+        return self.run(statement).fetchall()
+
+    def expression(self, expression):
+        found = self.ask(f"SELECT id, {expression} FROM {self.quoted(TABLE)}")
+        return np.array([value for _, value in sorted(found)], dtype=float)
+
+
+def opened(dialect, request):
+    if dialect == "duckdb":
+        return duckdb.connect()
+    if dialect == "sqlite":
+        return sqlite3.connect(":memory:")
+    connection = psycopg.connect(request.getfixturevalue("postgres"))
+    return connection
+
+
+@pytest.fixture(params=["duckdb", "sqlite", "postgresql"])
+def dialect(request):
+    return request.param
+
+
+@pytest.fixture
+def engine(dialect, request):
+    """Makes an engine from a table; closed afterwards, with nothing committed."""
+    connection = opened(dialect, request)
+    yield lambda table: Engine(dialect, connection, table)
+    connection.close()
+
+
+@pytest.mark.parametrize("kind", zoo.KINDS)
+def test_the_expression_is_what_predict_says(engine, dialect, kind):
+    case = zoo.case(kind)
+    base = engine(case.table)
+    classes = getattr(case.model, "classes_", None)
+    if classes is None:
+        found = base.expression(to_sql(case.model, dialect=dialect))
+        np.testing.assert_allclose(found, case.expected, rtol=1e-11, atol=1e-11)
+        return
+    for k, label in enumerate(classes.tolist()):
+        found = base.expression(to_sql(case.model, dialect=dialect, of=label))
+        np.testing.assert_allclose(found, case.expected[:, k], rtol=0, atol=1e-12)
+    if len(classes) == 2:
+        default = base.expression(to_sql(case.model, dialect=dialect))
+        np.testing.assert_array_equal(default, found)
+
+
+@pytest.mark.parametrize("kind", zoo.KINDS)
+def test_the_view_is_what_predict_says(engine, dialect, kind):
+    case = zoo.case(kind)
+    base = engine(case.table)
+    base.run(to_sql(case.model, dialect=dialect, table=TABLE, view="v;'\"`"))
+    view = base.quoted("v;'\"`")
+    classes = getattr(case.model, "classes_", None)
+    results = ["prediction"] if classes is None else [
+        f"probability_{k}" for k in range(len(classes))
+    ]  # fmt: skip
+    found = base.ask(f"SELECT {', '.join(['leaf', *results])} FROM {view} ORDER BY id")
+    leaves, values = [row[0] for row in found], np.array([row[1:] for row in found], dtype=float)
+    np.testing.assert_array_equal(leaves, case.model.apply(case.table))
+    np.testing.assert_allclose(
+        values.reshape(case.expected.shape), case.expected, rtol=1e-11, atol=1e-11
+    )
+    if classes is not None:
+        labels = [row[0] for row in base.ask(f"SELECT label FROM {view} ORDER BY id")]
+        assert labels == case.model.predict(case.table).tolist()
+
+
+@pytest.mark.parametrize("attack", ["'; DROP TABLE x; --", '"; DROP TABLE x; --', "`); --", "\\'"])
+def test_hostile_names_and_categories_stay_names_and_texts(engine, dialect, rng, attack):
+    table = pd.DataFrame({attack: rng.choice([attack, "b"], 200), "x": rng.normal(size=200)})
+    model = ModelTreeRegressor(split_features=[attack], max_depth=1).fit(table, table["x"])
+    base = engine(table)
+    base.run("CREATE TABLE x (i INTEGER)")
+    found = base.expression(to_sql(model, dialect=dialect))
+    np.testing.assert_allclose(found, model.predict(table), rtol=1e-9, atol=1e-12)
+    base.run(to_sql(model, dialect=dialect, table=TABLE, view=attack))
+    assert len(base.ask(f"SELECT prediction FROM {base.quoted(attack)}")) == 200
+    assert base.ask("SELECT * FROM x") == []
+
+
+def test_a_column_that_is_not_there_is_an_error(engine, dialect, rng):
+    table = pd.DataFrame({"x": rng.normal(size=100), "y": rng.normal(size=100)})
+    model = ModelTreeRegressor(max_depth=0).fit(table, table["x"])
+    base = engine(table[["x"]])
+    with pytest.raises(Exception, match="(?i)column|binder"):
+        base.expression(to_sql(model, dialect=dialect))
+
+
+def test_extreme_scores_raise_nothing(engine, dialect, rng):
+    X = pd.DataFrame({"x": rng.normal(size=300)})
+    far = pd.DataFrame({"x": [1e5, -1e5, 1e9, -1e9, 0.0, np.nan]})
+    models = [
+        ModelTreeClassifier(max_depth=0).fit(X, X["x"] > 0),
+        ModelTreeClassifier(max_depth=0).fit(X, np.digitize(X["x"], [-0.5, 0.5])),
+    ]
+    base = engine(far)
+    for model in models:
+        for k, label in enumerate(model.classes_.tolist()):
+            found = base.expression(to_sql(model, dialect=dialect, of=label))
+            np.testing.assert_allclose(found, model.predict_proba(far)[:, k], atol=1e-12)
+
+
+@pytest.mark.parametrize("dialect_", ["duckdb", "postgresql"])
+def test_nan_in_a_column_is_missing(request, dialect_):
+    case = zoo.case("squared_error")
+    table = case.table[:200]
+    base = Engine(dialect_, opened(dialect_, request), table)
+    for name in zoo.NAMES[:4]:
+        column, nan = base.quoted(name), f"'NaN'::{TYPES[dialect_]}"
+        base.run(f"UPDATE {base.quoted(TABLE)} SET {column} = COALESCE({column}, {nan})")
+    found = base.expression(to_sql(case.model, dialect=dialect_))
+    np.testing.assert_allclose(found, case.expected[:200], rtol=1e-11)
+    base.connection.close()
+
+
+def test_integers_and_decimals_are_computed_as_doubles(dialect, request, rng):
+    table = pd.DataFrame({"i": rng.integers(0, 9, 300), "d": rng.integers(0, 999, 300)})
+    model = ModelTreeRegressor().fit(table, table["i"] * table["d"] / 7)
+    connection = opened(dialect, request)
+    connection.execute("CREATE TABLE t (i INTEGER, d DECIMAL(10, 2))")
+    for i, d in table.itertuples(index=False):
+        connection.execute(f"INSERT INTO t VALUES ({i}, {d})")
+    found = connection.execute(f"SELECT i, d, {to_sql(model, dialect=dialect)} FROM t").fetchall()
+    again = pd.DataFrame([row[:2] for row in found], columns=["i", "d"]).astype(float)
+    np.testing.assert_allclose([float(row[2]) for row in found], model.predict(again), rtol=1e-11)
+    connection.close()
+
+
+def test_truth_values_and_mixed_categories(rng):
+    values = rng.choice(np.array([True, False], dtype=object), 200)
+    table = pd.DataFrame({"b": values, "x": rng.normal(size=200)})
+    model = ModelTreeRegressor(categorical_features=["b"]).fit(table, rng.normal(size=200))
+    with duckdb.connect() as connection:
+        connection.register("rows", table)
+        found = connection.execute(f"SELECT {to_sql(model)} FROM rows").fetchall()
+    np.testing.assert_allclose(np.array(found)[:, 0], model.predict(table), rtol=1e-11)
+    mixed = pd.DataFrame({"m": rng.choice(np.array(["1", 1], dtype=object), 200)})
+    with pytest.raises(ExportError, match="'m'.*one type"):
+        to_sql(ModelTreeRegressor().fit(mixed, rng.normal(size=200)))
+
+
+def test_wrong_arguments_say_what_is_accepted(rng):
+    binary, several = zoo.case("binary").model, zoo.case("multiclass").model
+    with pytest.raises(ValueError, match="dialect='mysql'.*duckdb, sqlite, postgresql"):
+        to_sql(binary, dialect="mysql")
+    with pytest.raises(ValueError, match="of=None must be one of the classes: 'größer'"):
+        to_sql(several)
+    with pytest.raises(ValueError, match="not fitted"):
+        to_sql(ModelTreeRegressor())
+    with pytest.raises(TypeError, match="no model tree"):
+        to_sql("model.json")
+    leaf = pd.DataFrame({"Leaf": rng.normal(size=100)})
+    model = ModelTreeRegressor(max_depth=0).fit(leaf, leaf["Leaf"])
+    with pytest.raises(ValueError, match="prefix"):
+        to_sql(model, table="t")
+    assert '"our_leaf"' in to_sql(model, table="t", prefix="our_")
+
+
+@pytest.mark.parametrize(
+    "value", [0.0, 1.0, -1.5, 0.1, 1e22, 1.7976931348623157e308, 5e-324, 123456.789, 1e-7, -3e16]
+)
+def test_numbers_lose_no_digit(value):
+    assert float(number(value)) == value and "e" in number(value)
+
+
+def test_any_number_loses_no_digit(rng):
+    bits = rng.integers(0, 2**64, 2000, dtype=np.uint64).view(np.float64)
+    for value in bits[np.isfinite(bits)].tolist():
+        assert math.copysign(1, float(number(value))) == math.copysign(1, value)
+        assert float(number(value)) == value

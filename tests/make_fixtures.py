@@ -1,0 +1,40 @@
+"""Writes tests/fixtures/model_v1_*.json and the predictions beside them.
+
+    PYTHONPATH=src python tests/make_fixtures.py
+
+Only while version 1 is unreleased. Afterwards its files are what users have, and stay as they are;
+a new version gets fixtures of its own.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import zoo
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+
+FOLDER = Path(__file__).parent / "fixtures"
+COMMON = {"max_depth": 2, "categorical_features": zoo.NAMES[4:], "n_jobs": 1}
+
+
+def main():
+    rng = np.random.default_rng(6)
+    table, score = zoo.training_table(rng, 600)
+    later = zoo.later_table(rng, 40)
+    classifier = ModelTreeClassifier(transform="winsor", clamp=True, **COMMON)
+    regressor = ModelTreeRegressor(
+        loss="poisson", transform="rank", split_features=zoo.NAMES[4:], **COMMON
+    )
+    for name, model, kind in (
+        ("classifier", classifier, "binary"),
+        ("regressor", regressor, "poisson"),
+    ):
+        path = FOLDER / f"model_v1_{name}.json"
+        model.fit(table, zoo.target(kind, score, rng)).save(path)
+        beside = {"rows": zoo.rows_of(later), "expected": zoo.predicted(model, later).tolist()}
+        path.with_suffix(".predictions").write_text(json.dumps(beside, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

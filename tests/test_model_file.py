@@ -1,0 +1,469 @@
+"""Model files: what is saved is loaded to the last bit, and nothing else is ever loaded."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import zoo
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import glassleaf
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, criteria, load, losses
+from glassleaf.design import Terms
+from glassleaf.document import parse, write_atomically
+from glassleaf.errors import ExportError, ModelFileError
+from glassleaf.loading import from_text
+from glassleaf.schema import model_schema
+from glassleaf.scoring import load_scorer
+from glassleaf.tree import Candidates, Seen, Tree
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def saved(model, folder):
+    path = folder / "model.json"
+    model.save(path)
+    return load(path)
+
+
+# --- the round trip ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", zoo.KINDS)
+def test_predictions_are_the_same_to_the_last_bit(tmp_path, kind):
+    case = zoo.case(kind)
+    loaded = saved(case.model, tmp_path)
+    assert type(loaded) is type(case.model)
+    assert loaded.tree_ == case.model.tree_
+    assert loaded._loss == case.model._loss
+    np.testing.assert_array_equal(zoo.predicted(loaded, case.table), case.expected)
+    for name in ("coef", "threshold", "knot_x"):  # array_equal takes -0.0 for 0.0
+        mine, other = (
+            getattr(tree.terms if name == "knot_x" else tree, name)
+            for tree in (case.model.tree_, loaded.tree_)
+        )
+        assert mine.tobytes() == other.tobytes() and mine.dtype == other.dtype
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
+def test_a_loaded_model_is_a_fitted_estimator(tmp_path, kind):
+    model = zoo.case(kind).model
+    loaded = saved(model, tmp_path)
+    assert loaded.get_params() == model.get_params()
+    assert repr(loaded) == repr(model)
+    assert loaded.n_features_in_ == 7
+    assert list(loaded.feature_names_in_) == zoo.NAMES
+    clone(loaded).fit(zoo.case(kind).table, model.predict(zoo.case(kind).table))
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(zoo.case(kind).table.rename(columns={"a": "A"}))
+
+
+def test_a_second_save_writes_the_same_file(tmp_path):
+    model = zoo.case("binary").model
+    model.save(tmp_path / "1.json")
+    load(tmp_path / "1.json").save(tmp_path / "2.json")
+    assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([0, 1]), np.array([False, True]), np.array([-1.5, 2.0]), np.array(["no", "ja ß"]),
+        np.array(["no", "yes"], dtype=object), np.array([3, 200], dtype=np.uint8),
+        np.array([1, 5, 2**60]), np.array([0.5, 1.5], dtype=np.float32),
+        pd.Series(["x", "y", "z"], dtype="string").to_numpy(),
+    ],
+    ids=lambda labels: f"{labels.dtype}",
+)  # fmt: skip
+def test_labels_keep_their_type(tmp_path, rng, labels):
+    X = rng.normal(size=(300, 2))
+    y = labels[np.digitize(X[:, 0], [0.0, 0.5])[:, None].clip(max=len(labels) - 1)[:, 0]]
+    if labels.dtype.kind == "f":  # scikit-learn refuses fractions as classes
+        y = np.round(y * 2)
+    model = ModelTreeClassifier().fit(X, y)
+    loaded = saved(model, tmp_path)
+    assert loaded.classes_.dtype.kind == model.classes_.dtype.kind
+    np.testing.assert_array_equal(loaded.classes_, model.classes_)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_categories_keep_their_type(tmp_path, rng):
+    mixed = np.array(["1", 1, 2.5, True, 10**20, "\ud800", ""], dtype=object)
+    table = pd.DataFrame({"m": rng.choice(mixed, 500), "x": rng.normal(size=500)})
+    model = ModelTreeRegressor().fit(table, rng.normal(size=500))
+    loaded = saved(model, tmp_path)
+    before, after = (m.tree_.columns[0].categories for m in (model, loaded))
+    assert before == after and list(map(type, before)) == list(map(type, after))
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+
+
+PARAMETERS = {
+    "loss": losses.Huber(delta=2.5),
+    "criterion": criteria.GradientGain(),
+    "split_features": np.array([True, False, True]),
+    "leaf_features": (0, 2),
+    "categorical_features": [np.int64(1)],
+    "alpha": np.float64(0.1),
+    "random_state": 2**70,
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_come_back(tmp_path, rng, name):
+    X = rng.normal(size=(200, 3)).round()
+    model = ModelTreeRegressor(**{name: PARAMETERS[name]}).fit(X, X[:, 0])
+    found, given_ = saved(model, tmp_path).get_params()[name], PARAMETERS[name]
+    assert type(found) is type(given_) or name in ("alpha", "categorical_features")
+    assert np.array_equal(found, given_)
+    assert not hasattr(saved(model, tmp_path), "feature_names_in_")
+
+
+def test_class_weights_by_label_come_back(tmp_path, rng):
+    X = rng.normal(size=(200, 3))
+    model = ModelTreeClassifier(class_weight={0: 1.0, 1: 2.5}).fit(X, X[:, 0] > 0)
+    assert saved(model, tmp_path).class_weight == {0: 1.0, 1: 2.5}
+
+
+# --- what cannot be saved ------------------------------------------------------------------------
+
+
+class OwnLoss(losses.SquaredError):
+    """Not one of ours: its file would load as something else."""
+
+
+class OwnModel:
+    """The mean of y in every node."""
+
+    def fit(self, design, y, weight, start):
+        return np.average(y, weights=weight)
+
+    def raw(self, model, design):
+        return np.full(len(design), model)
+
+    def gradients(self, model, design, y):
+        return (model - y)[:, None]
+
+
+def test_what_cannot_be_saved_says_so_and_leaves_the_file_alone(tmp_path, rng):
+    X = rng.normal(size=(200, 3))
+    path = tmp_path / "model.json"
+    path.write_text("old")
+    for parameters, words in (
+        ({"loss": OwnLoss()}, "loss=.*object of your own"),
+        ({"random_state": np.random.RandomState(0)}, "random_state=.*set_params"),
+        ({"weak_model": OwnModel(), "renormalize": None}, "weak_model"),
+    ):
+        model = ModelTreeRegressor(**parameters).fit(X, X[:, 0])
+        with pytest.raises(ExportError, match=words):
+            model.save(path)
+    intervals = pd.DataFrame({"i": pd.cut(X[:, 0], 3), "x": X[:, 1]})
+    with pytest.raises(ExportError, match="'i'.*Interval.*astype"):
+        ModelTreeRegressor().fit(intervals, X[:, 0]).save(path)
+    with pytest.raises(ValueError, match="not fitted"):
+        ModelTreeRegressor().save(path)
+    assert os.listdir(tmp_path) == ["model.json"] and path.read_text() == "old"
+
+
+def test_a_class_of_your_own_is_not_saved_as_ours(tmp_path, rng):
+    class Mine(ModelTreeRegressor):
+        pass
+
+    X = rng.normal(size=(100, 2))
+    with pytest.raises(ExportError, match="Mine"):
+        Mine().fit(X, X[:, 0]).save(tmp_path / "m.json")
+
+
+# --- the schema and the released versions --------------------------------------------------------
+
+
+PARTS = [("tree", Tree), ("terms", Terms), ("seen", Seen), ("candidates", Candidates)]
+NO_ARRAYS = ("columns", "terms", "custom", "records", "candidates")
+
+
+@pytest.mark.parametrize(("part", "kind"), PARTS)
+def test_the_schema_names_every_array(part, kind):
+    """A new array needs a line in the schema; without a default in the code it is required."""
+    described = model_schema(1)["properties"][part]
+    own = [f for f in fields(kind) if f.name not in NO_ARRAYS]
+    assert set(described["properties"]) == {f.name for f in own}
+    assert set(described["required"]) >= {f.name for f in own if f.default is MISSING}
+
+
+def test_another_validator_agrees_with_the_schema():
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(model_schema(1))
+    validator.check_schema(model_schema(1))
+    good = json.loads((FIXTURES / "model_v1_classifier.json").read_text())
+    validator.validate(good)
+    for where, value in (
+        (("tree", "left", 0), 1.5), (("tree", "gain", 0), None), (("tree", "more"), []),
+        (("columns",), []), (("version",), 2), (("named",), 1), (("loss", "name"), "mse"),
+        (("estimator", "parameters", "alpha"), {"code": "x"}), (("tree", "coef", 0, 0), [[1.0]]),
+    ):  # fmt: skip
+        bad = copy.deepcopy(good)
+        put(bad, where, value)
+        assert not validator.is_valid(bad), where
+        with pytest.raises(ModelFileError):
+            parse(json.dumps(bad))
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("model_v*.json")), ids=lambda p: p.stem)
+def test_files_of_every_released_version_are_loaded(path):
+    """Each fixture has rows and their predictions beside it, of the day it was written."""
+    model = load(path)
+    beside = json.loads(path.with_suffix(".predictions").read_text())
+    table = pd.DataFrame(beside["rows"], columns=[column.name for column in model.tree_.columns])
+    for column in model.tree_.columns:
+        kind = object if column.is_categorical else float
+        table[column.name] = table[column.name].astype(kind)
+    np.testing.assert_allclose(zoo.predicted(model, table), beside["expected"], rtol=1e-12)
+    scorer = load_scorer(path)
+    np.testing.assert_allclose([scorer(row) for row in beside["rows"]], beside["expected"])
+
+
+# --- damaged and hostile files -------------------------------------------------------------------
+
+
+def put(document, where, value):
+    for step in where[:-1]:
+        document = document[step]
+    document[where[-1]] = value
+
+
+@pytest.fixture(scope="module")
+def text():
+    return (FIXTURES / "model_v1_classifier.json").read_text()
+
+
+HOSTILE = {
+    "a cycle": (("tree", "left", 0), 0),
+    "two parents": (("tree", "left", 0), 2),
+    "a child before its parent": (("tree", "right", 1), 0),
+    "a child out of range": (("tree", "right", 0), 10**6),
+    "one child": (("tree", "left", 0), -1),
+    "an index below -1": (("tree", "left", 0), -2),
+    "a column out of range": (("tree", "feature", 0), 99),
+    "no column": (("tree", "feature", 0), -1),
+    "a threshold that is NaN": (("tree", "threshold"), "nan"),
+    "a wrong length": (("tree", "gain"), [0.0]),
+    "a shorter row": (("tree", "coef", 0, 0), [0.0]),
+    "a huge integer": (("tree", "gain", 0), 10**400),
+    "a huge index": (("tree", "left", 0), 2**40),
+    "an infinite coefficient": (("tree", "intercept", 0), ["inf"]),
+    "a word": (("tree", "gain", 0), "__import__('os')"),
+    "a truth for a number": (("tree", "gain", 0), True),
+    "a clamp upside down": (("tree", "clamp_low", 0, 0), "inf"),
+    "no columns": (("columns",), []),
+    "a column twice": (("columns", 1, "name"), "a"),
+    "a category twice": (("columns", 4, "categories"), ["x", "x"]),
+    "categories where numbers were": (("columns", 0, "categories"), ["x"]),
+    "terms out of range": (("terms", "first_term", 4), 10**6),
+    "a negative number of terms": (("terms", "n_terms"), -1),
+    "knots out of range": (("terms", "first_knot", 1), 10**6),
+    "knots that descend": (("terms", "knot_x", 0), 1e9),
+    "one class": (("classes", "values"), [1]),
+    "a class twice": (("classes", "values"), [1, 1]),
+    "labels of another type": (("classes", "values"), ["a", "b"]),
+    "labels out of range": (("classes", "values"), [0, 2**70]),
+    "no classes": (("classes",), None),
+    "a loss of regression": (("loss", "name"), "poisson"),
+    "outputs of another number": (("loss", "n_outputs"), 3),
+    "an unknown parameter": (("estimator", "parameters", "__class__"), 1),
+    "a parameter with a tag": (("estimator", "parameters", "alpha"), {"pickle": "gASV"}),
+    "a key that is a list": (("estimator", "parameters", "alpha"), {"map": [[[1], 2]]}),
+    "an estimator of another module": (("estimator", "class"), "os.system"),
+    "a version that is a word": (("version",), "1"),
+    "a version that is no integer": (("version",), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_value_is_an_error(text, name):
+    document = json.loads(text)
+    where, value = HOSTILE[name]
+    if name == "a threshold that is NaN":
+        value = ["nan"] * len(document["tree"]["left"])
+    put(document, where, value)
+    with pytest.raises(ModelFileError, match=r".{20}"):
+        from_text(json.dumps(document))
+
+
+TEXTS = {
+    "nothing": "",
+    "no JSON": "PK\x03\x04 model",
+    "another JSON": '{"a": 1}',
+    "a list": "[1, 2]",
+    "a number": "1",
+    "deep nesting": "[" * 100_000,
+    "deep objects": '{"format": "glassleaf model", "version": 1, "estimator": ' + '{"a":' * 100_000,
+    "many digits": '{"format": "glassleaf model", "version": ' + "9" * 10_000 + "}",
+    "a huge exponent": '{"format": "glassleaf model", "version": 1e999}',
+    "NaN": '{"format": "glassleaf model", "version": NaN}',
+    "a pickle": b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00\x8c\x07",
+    "bad UTF-8": b'{"format": "\xff\xfe"}',
+    "UTF-16": '{"format": "x"}'.encode("utf-16"),
+    "a name twice": '{"format": "glassleaf model", "format": "glassleaf model"}',
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_is_no_model_file_is_an_error(tmp_path, name):
+    content = TEXTS[name] if isinstance(TEXTS[name], bytes) else TEXTS[name].encode()
+    path = tmp_path / "m.json"
+    path.write_bytes(content)
+    for reader in (load, load_scorer):
+        with pytest.raises(ModelFileError, match="m.json"):
+            reader(path)
+
+
+def test_deeply_nested_parameters_are_an_error(text):
+    deep = '{"tuple": [' * 5000 + "1" + "]}" * 5000
+    with pytest.raises(ModelFileError):
+        from_text(text.replace('"alpha": 1.0', f'"alpha": {deep}'))
+
+
+@pytest.mark.parametrize("version", [2, 10**30])
+def test_a_newer_version_says_what_to_do(text, version):
+    document = json.loads(text) | {"version": version, "unheard of": 1}
+    with pytest.raises(ModelFileError, match="version .*Install a newer glassleaf"):
+        parse(json.dumps(document))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.5, 0.9, 0.99, 0.999])
+def test_a_truncated_file_is_an_error(text, share):
+    with pytest.raises(ModelFileError):
+        parse(text[: int(share * len(text))])
+
+
+def either_an_error_or_a_model(content):
+    """A model that predicts, and whose scorer agrees, or ``ModelFileError``, and nothing else."""
+    try:
+        model = from_text(content)
+    except ModelFileError:
+        return
+    columns = model.tree_.columns
+    # Of mixed categories a text: a table with numbers alone there is refused, and rightly.
+    known = [sorted(c.categories or ("x",), key=lambda v: type(v) is not str)[0] for c in columns]
+    rows = [[None] * len(columns)] + [
+        [v if c.categories is None else k for c, k in zip(columns, known, strict=True)]
+        for v in (0.0, -1e9, 1e9)
+    ]
+    table = pd.DataFrame(rows, columns=[c.name for c in columns])
+    for c in columns:
+        table[c.name] = table[c.name].astype(object if c.is_categorical else float)
+    with np.errstate(all="ignore"):
+        found = zoo.predicted(model, table)
+        scorer = model.scorer()
+        one_by_one = np.array([scorer(row) for row in rows])
+    np.testing.assert_allclose(one_by_one, found, rtol=1e-6, atol=1e-6 * np.abs(found).max())
+
+
+FUZZ = settings(
+    max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
+
+
+@FUZZ
+@given(st.data())
+def test_bytes_changed_at_random(data):
+    content = bytearray((FIXTURES / "model_v1_classifier.json").read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(content) - 1))
+        stop = start + data.draw(st.integers(0, 20))
+        content[start:stop] = data.draw(st.binary(max_size=8))
+    either_an_error_or_a_model(bytes(content))
+
+
+def places(value, where=()):
+    yield where
+    inside = {}
+    if isinstance(value, (dict, list)):
+        inside = value if isinstance(value, dict) else dict(enumerate(value))
+    for step, entry in inside.items():
+        yield from places(entry, (*where, step))
+
+
+NUMBERS = st.one_of(
+    st.integers(-3, 12), st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([2**31, 2**63, 10**400, -(2**63), 1e308, 5e-324, -0.0]),
+)  # fmt: skip
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.sampled_from(["inf", "-inf", "nan", "", "x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@FUZZ
+@given(st.data())
+def test_values_changed_at_random(data):
+    name = data.draw(st.sampled_from(["model_v1_classifier.json", "model_v1_regressor.json"]))
+    document = json.loads((FIXTURES / name).read_text())
+    everywhere = [where for where in places(document) if where]
+    for _ in range(data.draw(st.integers(1, 3))):
+        where = data.draw(st.sampled_from(everywhere))
+        try:
+            put(document, where, data.draw(VALUES))
+        except (KeyError, IndexError, TypeError):
+            continue  # an earlier change took that place away
+    either_an_error_or_a_model(json.dumps(document))
+
+
+# --- atomic writes -------------------------------------------------------------------------------
+
+KILLED = """
+import os, sys
+sys.path.insert(0, {source!r})
+from glassleaf import document
+real = os.fsync
+def die(descriptor):
+    os.kill(os.getpid(), 9)
+os.fsync = die
+document.write_atomically({path!r}, b"new" * 1000)
+"""
+
+
+def test_a_killed_process_leaves_the_old_file_whole(tmp_path):
+    path = tmp_path / "m.json"
+    path.write_text("old")
+    source = str(Path(glassleaf.__file__).parents[1])
+    done = subprocess.run([sys.executable, "-c", KILLED.format(source=source, path=str(path))])
+    assert done.returncode == -9
+    assert path.read_text() == "old"
+
+
+def test_a_write_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
+    path = tmp_path / "m.json"
+    path.write_text("old")
+
+    def full_disk(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"new")
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["m.json"]
+
+
+def test_a_replaced_file_keeps_its_mode_and_a_link_its_target(tmp_path):
+    path, link = tmp_path / "m.json", tmp_path / "link.json"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    write_atomically(link, b"new")
+    assert link.is_symlink() and path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none.json")

@@ -1,0 +1,125 @@
+"""A fitted model of every kind, and rows that try it: what files, scorers and exports must handle.
+
+Names and categories are hostile on purpose: quotes, comment signs, line breaks, other scripts.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+
+NAMES = ["a", 'b"; DROP TABLE x; --', "Größe 🌳", "d'\\", "t */", "n", "u"]
+TEXTS = ["red", "it's", 'say "hi"\n', "grün\\", "</script>--", "%s {x} $1"]
+NUMBERS = [1, 2, 7]
+N_ROWS = 10_000
+
+
+@dataclass
+class Case:
+    """A fitted model, rows to predict (a table), and the same rows as lists of Python values."""
+
+    model: Any
+    table: pd.DataFrame
+    rows: list[list[Any]]
+    expected: np.ndarray  # predict, or predict_proba
+    raw: np.ndarray
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return [dict(zip(self.table.columns, row, strict=True)) for row in self.rows]
+
+
+def training_table(rng, n_rows=1500):
+    x = rng.normal(size=(n_rows, 4))
+    table = pd.DataFrame({NAMES[0]: x[:, 0], NAMES[1]: x[:, 1] * 1e-3, NAMES[2]: x[:, 2] + 1e3})
+    table[NAMES[3]] = np.round(x[:, 3], 1)
+    table[NAMES[4]] = rng.choice(TEXTS, size=n_rows).astype(object)
+    table[NAMES[5]] = rng.choice(NUMBERS, size=n_rows).astype(float)
+    table[NAMES[6]] = rng.choice(["yes", "no"], size=n_rows).astype(object)
+    kind = np.where(table[NAMES[4]].isin(TEXTS[:2]), -1.0, 1.0)
+    score = np.where(x[:, 0] > 0.2, kind * x[:, 1] + x[:, 2], -x[:, 1]) + 0.3 * x[:, 3]
+    score += 0.2 * table[NAMES[5]].to_numpy()
+    for name in (NAMES[0], NAMES[2], NAMES[4], NAMES[5]):
+        table.loc[rng.random(n_rows) < 0.15, name] = None
+    return table, score
+
+
+def later_table(rng, n_rows=N_ROWS):
+    """Rows to predict: outliers, gaps where training had none, categories never seen."""
+    table, _ = training_table(rng, n_rows)
+    table.loc[::7, NAMES[0]] *= 50
+    table.loc[::11, NAMES[3]] = -1e6
+    table.loc[::5, NAMES[1]] = np.nan
+    table.loc[::13, NAMES[6]] = None
+    table.loc[::17, NAMES[4]] = "never seen"
+    table.loc[::19, NAMES[5]] = 99.0
+    table.loc[::23, NAMES[6]] = "maybe'"
+    return table
+
+
+def target(kind, score, rng):
+    if kind == "binary":
+        return (score + 0.5 * rng.logistic(size=len(score)) > 0.5).astype(int)
+    if kind == "multiclass":
+        labels = np.array(["it's", "größer", "z"])
+        return labels[np.digitize(score + rng.normal(scale=0.5, size=len(score)), [0.0, 1.0])]
+    if kind == "poisson":
+        return rng.poisson(np.exp(0.5 * score))
+    if kind == "gamma":
+        return rng.gamma(2.0, np.exp(0.5 * score)) + 1e-9
+    return score + 2.0 + rng.normal(scale=0.2, size=len(score))
+
+
+SETTINGS = {
+    "squared_error": ("squared_error", {}),
+    "huber, winsor, clamp": ("huber", {"transform": "winsor", "clamp": True}),
+    "poisson, rank": ("poisson", {"transform": "rank"}),
+    "gamma, clamp": ("gamma", {"clamp": True}),
+    "binary": ("binary", {}),
+    "binary, rank, clamp": ("binary", {"transform": "rank", "clamp": True, "max_depth": 2}),
+    "binary, splits on categories": ("binary", {"split_features": NAMES[4:]}),
+    "multiclass": ("multiclass", {"max_depth": 2}),
+    "multiclass, winsor, clamp": ("multiclass", {"transform": "winsor", "clamp": True}),
+    "no split": ("squared_error", {"max_depth": 0, "clamp": True, "transform": "winsor"}),
+    "no terms": ("binary", {"leaf_features": []}),
+}
+KINDS = list(SETTINGS)
+
+
+@cache
+def case(name: str) -> Case:
+    rng = np.random.default_rng(KINDS.index(name))
+    kind, parameters = SETTINGS[name]
+    table, score = training_table(rng)
+    parameters = {"categorical_features": NAMES[4:], "n_jobs": 1, **parameters}
+    if kind in ("binary", "multiclass"):
+        model = ModelTreeClassifier(**parameters)
+    else:
+        model = ModelTreeRegressor(loss=kind, **parameters)
+    model.fit(table, target(kind, score, rng))
+    later = later_table(rng)
+    return Case(model, later, rows_of(later), predicted(model, later), raw_of(model, later))
+
+
+def rows_of(table):
+    return [
+        [None if pd.isna(value) else value for value in row]
+        for row in table.itertuples(index=False, name=None)
+    ]
+
+
+def predicted(model, table):
+    if isinstance(model, ModelTreeClassifier):
+        return model.predict_proba(table)
+    return model.predict(table)
+
+
+def raw_of(model, table):
+    if isinstance(model, ModelTreeClassifier):
+        return model.decision_function(table)
+    found = model.predict(table)
+    return np.log(found) if model.loss in ("poisson", "gamma") else found
