@@ -25,6 +25,7 @@ from glassleaf import _kernels, criteria, parameters
 from glassleaf.criteria import Criterion
 from glassleaf.deployment import Deployable
 from glassleaf.errors import describe
+from glassleaf.explanations import export_text
 from glassleaf.information import STRENGTHS
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
@@ -330,6 +331,20 @@ class _ModelTree(Deployable, BaseEstimator):
         """Largest number of splits above a leaf."""
         check_is_fitted(self)
         return self.tree_.max_depth
+
+    def export_text(self, max_terms: int | None = 6) -> str:
+        """The model in words: the tree, every leaf's rule and formula, the features' importance.
+
+        Parameters
+        ----------
+        max_terms : int or None, default=6
+            How many terms of a formula are shown, the most influential first; None: all.
+
+        Returns
+        -------
+        str
+        """
+        return export_text(self, max_terms)
 
     def get_n_leaves(self) -> int:
         """Number of leaves, that is, of models to read."""

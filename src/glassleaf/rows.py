@@ -184,6 +184,16 @@ def _statistics(rows: Rows, start: int, stop: int, loss: Loss) -> Floats:
     return np.concatenate([*sums, loss.support(target, weight)])
 
 
+def target_sums(rows: Rows, node: int, n_classes: int) -> Floats:
+    """Weight of every class in a node or, without classes, the weighted sum of the target."""
+    here = slice(*rows.spans[node])
+    target, weight = rows.target[here], rows.weight[here]
+    if not n_classes:
+        return np.array([target @ weight])
+    of_classes = np.bincount(target.astype(np.intp), weights=weight, minlength=n_classes)
+    return of_classes.astype(np.float64)
+
+
 def column_ranges(rows: Rows, node: int) -> Ranges:
     """Ranges of the kept columns in a node, in the units in which its rows are stored."""
     start, stop = rows.spans[node]

@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 TIE = 1e-9
+# Points by which the gains along a feature are remembered.
+_CURVE_POINTS = 64
 # A shortlist takes candidates of so many features, this share of the node's rows apart.
 _SHORTLISTED_FEATURES = 5
 _WELL_AWAY = 0.05
@@ -321,6 +323,56 @@ def best_split(candidates: Iterable[FeatureGains], min_gain: float) -> Split | N
         key=lambda feature: feature.feature.column,
     )
     return _describe(winner, int(np.argmax(winner.gains >= good)))
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A feature's best candidate at a node by the criterion, and its gains along the feature.
+
+    ``position`` are the thresholds of a numeric feature, ascending; for categories, whose
+    candidates have no natural order, the rank of the candidate, best first.
+    """
+
+    split: Split
+    position: Floats
+    gains: Floats
+    has_missing: bool
+
+
+def rivals(candidates: Iterable[FeatureGains], chosen: int, at_most: int = 5) -> list[Rival]:
+    """The features with the best candidates, that of the chosen column first."""
+    found = [(float(f.gains.max()), f) for f in candidates if len(f.gains)]
+    able = [(gain, feature) for gain, feature in found if np.isfinite(gain)]
+    able.sort(key=lambda pair: (pair[1].feature.column != chosen, -pair[0]))
+    return [_rival(feature) for _, feature in able[:at_most]]
+
+
+def _rival(found: FeatureGains) -> Rival:
+    best = float(found.gains.max())
+    split = _describe(found, int(np.argmax(found.gains >= best - TIE * abs(best))))
+    if found.feature.is_categorical:
+        gains = np.sort(found.gains[np.isfinite(found.gains)])[::-1][:_CURVE_POINTS]
+        position = np.arange(float(len(gains)))
+    else:
+        position, gains = _curve(found)
+    return Rival(split, position, gains, bool(found.count[-1] > 0))
+
+
+def _curve(found: FeatureGains) -> tuple[Floats, Floats]:
+    """Thresholds and gains of a numeric feature, thinned to the best of every few neighbors."""
+    n_values = found.feature.n_values
+    gains = found.gains.reshape(n_values, -1).max(axis=1)
+    occurs = found.count[:n_values] > 0
+    values = np.flatnonzero(occurs)  # borders lie between values that occur next to each other
+    border = np.flatnonzero(np.isfinite(gains[values[:-1]]))
+    low, high = found.feature.upper[values[border]], found.feature.lower[values[border + 1]]
+    thresholds, gains = low + (high - low) / 2, gains[values[border]]
+    if len(gains) > _CURVE_POINTS:
+        group = np.arange(len(gains)) * _CURVE_POINTS // len(gains)
+        order = np.lexsort((-gains, group))  # the best of every group comes first in it
+        best = order[np.searchsorted(group, np.arange(_CURVE_POINTS))]
+        thresholds, gains = thresholds[best], gains[best]
+    return thresholds, gains
 
 
 def shortlist(candidates: Iterable[FeatureGains], size: int, min_gain: float) -> list[Split]:

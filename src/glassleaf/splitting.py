@@ -19,11 +19,13 @@ from glassleaf.rescoring import Shortlist, best_rescored
 from glassleaf.search import (
     FeatureGains,
     Question,
+    Rival,
     Split,
     best_split,
     block_gains,
     complete,
     node_extent,
+    rivals,
     shortlist,
 )
 from glassleaf.weak_models import LinearModels, NodeModel, fixed_units
@@ -79,6 +81,7 @@ class Node:
     model: NodeModel
     split: Split | None = None
     children: tuple[int, int] | None = None
+    rivals: Sequence[Rival] = ()
 
 
 def find_splits(
@@ -111,6 +114,7 @@ def find_splits(
     ):
         if split is not None and split.gain > least and not split.p_value > limits.significance:
             node.split = split
+            node.rivals = rivals(found[node.id], split.column)
 
 
 def _best_splits(

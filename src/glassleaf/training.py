@@ -21,13 +21,14 @@ from glassleaf.design import Design, DesignBuilder, Layout, Terms, weighted_mome
 from glassleaf.growth import grow
 from glassleaf.losses import Loss
 from glassleaf.newton import Penalty
+from glassleaf.records import category_sides, mean_targets, what_was_seen
 from glassleaf.renormalizers import Renormalizer
 from glassleaf.rows import Rows
 from glassleaf.search import Question
 from glassleaf.splitting import Limits, Node, SplitSearch
 from glassleaf.table import Codes, Column, Table, learn_columns, raw_matrix
 from glassleaf.transforms import Distribution, Knots, learn_knots
-from glassleaf.tree import LEAF, CustomLeaves, Tree, term_matrix
+from glassleaf.tree import LEAF, CustomLeaves, Seen, Tree, term_matrix
 from glassleaf.weak_models import CustomModels, LinearModels, Shrinkage, WeakModel
 
 Floats = NDArray[np.float64]
@@ -138,7 +139,9 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
             models = CustomModels(backend, settings.weak_model, settings.loss)
         nodes = grow(backend, models, search, limits, settings.loss.start(y, rows.weight))
         ranges = _clamps(backend, nodes, design) if settings.clamp else None
-    tree = _to_tree(nodes, columns, design, center, scale, ranges)
+        target = mean_targets(backend, nodes, settings.n_classes, center, scale)
+    seen = what_was_seen(nodes, table, columns, features, design, target, scale)
+    tree = _to_tree(nodes, columns, design, center, scale, ranges, seen)
     if settings.weak_model is None or custom_units is None:
         return tree
     return _with_custom_leaves(tree, nodes, settings.weak_model, custom_units)
@@ -335,6 +338,7 @@ def _to_tree(
     center: float,
     scale: float,
     clamps: tuple[Floats, Floats] | None,
+    seen: Seen,
 ) -> Tree:
     """Plain arrays on the raw scale of columns and target."""
     n_nodes, n_outputs = len(nodes), len(nodes[0].model.theta)
@@ -351,7 +355,7 @@ def _to_tree(
         everywhere = np.full((n_nodes, len(columns)), np.inf)
         clamps = -everywhere, everywhere
     splits = [node.split for node in nodes]
-    first_category, categories = _category_sides(nodes, columns)
+    first_category, categories = category_sides(splits, columns)
     return Tree(
         columns=columns,
         terms=design.terms,
@@ -371,23 +375,8 @@ def _to_tree(
         weight=np.array([node.model.weight for node in nodes]),
         gain=scale**2 * np.array([s.gain if s else 0.0 for s in splits]),
         loss=scale**2 * np.array([node.model.loss for node in nodes]),
+        records=seen,
     )
-
-
-def _category_sides(
-    nodes: Sequence[Node], columns: Sequence[Column]
-) -> tuple[NDArray[np.int64], Bools]:
-    first = np.full(len(nodes), -1, dtype=np.int64)
-    sides: list[Bools] = []
-    used = 0
-    for node in nodes:
-        if node.split is None or not node.split.is_categorical:
-            continue
-        n_categories = len(columns[node.split.column].categories or ())
-        first[node.id] = used
-        sides.append(node.split.left_of_bin[:n_categories])
-        used += n_categories
-    return first, np.concatenate(sides) if sides else np.zeros(0, dtype=np.bool_)
 
 
 def _with_custom_leaves(
