@@ -9,6 +9,7 @@ import numpy as np
 
 from glassleaf.explanations import words
 from glassleaf.tree import LEAF, Candidates, Tree
+from glassleaf.values import ANY_NUMBER
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ def _sides(
     left = replace(anything, missing=missing_left)
     right = replace(anything, missing=not missing_left)
     if known.categories is None:
-        return replace(left, high=threshold), replace(right, low=threshold)
+        border = np.inf if threshold == ANY_NUMBER else threshold
+        return replace(left, high=border), replace(right, low=border)
     pairs = list(zip(known.categories, left_categories, strict=True))
     to_left = tuple(category for category, goes_left in pairs if goes_left)
     to_right = tuple(category for category, goes_left in pairs if not goes_left)

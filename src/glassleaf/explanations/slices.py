@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations.fitted import Fitted
 from glassleaf.tree import LEAF, Tree
+from glassleaf.values import ANY_NUMBER
 
 Floats = NDArray[np.float64]
 
@@ -122,7 +123,7 @@ def output_name(model: Fitted, output: int) -> str:
 def split_values(tree: Tree, column: int) -> list[float]:
     """The thresholds of a numeric column, ascending."""
     own = tree.threshold[(tree.feature == column) & (tree.left != LEAF)]
-    return sorted({float(threshold) for threshold in own if np.isfinite(threshold)})
+    return sorted({float(threshold) for threshold in own if threshold < ANY_NUMBER})
 
 
 def kink_values(tree: Tree, column: int) -> list[float]:
