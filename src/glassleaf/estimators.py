@@ -33,12 +33,20 @@ from glassleaf.renormalizers import RENORMALIZERS
 from glassleaf.table import (
     Table,
     array_table,
+    column_name,
+    column_signs,
     frame_table,
     is_frame,
     raw_pieces,
     select_columns,
 )
-from glassleaf.training import Roles, Settings, train
+from glassleaf.training import (
+    Roles,
+    Settings,
+    total_loss,
+    train,
+    with_rounded_coefficients,
+)
 from glassleaf.transforms import TRANSFORMS
 from glassleaf.tree import Tree
 from glassleaf.values import is_missing
@@ -48,6 +56,10 @@ Floats = NDArray[np.float64]
 
 # Squares and sums of squares of anything larger may overflow.
 _LARGEST_NUMBER = 1e140
+# How large a tree may grow before held-out rows cut it back.
+_MOST_AUTOMATIC_LEAVES = 64
+# Share of the gain that a threshold which is short to read may cost.
+_ROUNDING_TOLERANCE = 0.01
 
 
 class _ModelTree(Deployable, BaseEstimator):
@@ -68,9 +80,10 @@ class _ModelTree(Deployable, BaseEstimator):
         l1_ratio: float = 0.0,
         shrink: str = "parent",
         max_depth: int | None = 3,
-        max_leaf_nodes: int | None = None,
+        max_leaf_nodes: int | str | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
+        ccp_alpha: float = 0.0,
         max_bins: int = 255,
         rescore: int = 20,
         refine: bool = False,
@@ -81,6 +94,10 @@ class _ModelTree(Deployable, BaseEstimator):
         leaf_features: Any = None,
         transform: str = "auto",
         clamp: Any = True,
+        max_leaf_terms: int | None = None,
+        round_thresholds: bool | float = False,
+        coef_digits: int | None = None,
+        monotonic_cst: Any = None,
         weak_model: WeakModel | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -97,6 +114,7 @@ class _ModelTree(Deployable, BaseEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
+        self.ccp_alpha = ccp_alpha
         self.max_bins = max_bins
         self.rescore = rescore
         self.refine = refine
@@ -107,6 +125,10 @@ class _ModelTree(Deployable, BaseEstimator):
         self.leaf_features = leaf_features
         self.transform = transform
         self.clamp = clamp
+        self.max_leaf_terms = max_leaf_terms
+        self.round_thresholds = round_thresholds
+        self.coef_digits = coef_digits
+        self.monotonic_cst = monotonic_cst
         self.weak_model = weak_model
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -147,8 +169,14 @@ class _ModelTree(Deployable, BaseEstimator):
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
         self._loss.check_target(y)
+        digits = parameters.whole_number("coef_digits", self.coef_digits, 1, none="no rounding")
         with _progress(self.verbose):
             self.tree_ = train(table, y, weight, roles, settings)
+        if digits is not None and settings.weak_model is None:
+            before = total_loss(self.tree_, table, y, weight, self._loss)
+            self.tree_ = with_rounded_coefficients(self.tree_, digits)
+            after = total_loss(self.tree_, table, y, weight, self._loss)
+            self.rounding_cost_ = after / before - 1.0 if before > 0 else 0.0
 
     def _settings(self, n_classes: int) -> Settings:
         parameters.check_random_state(self.random_state)
@@ -168,6 +196,11 @@ class _ModelTree(Deployable, BaseEstimator):
             )
         is_chosen = isinstance(self.alpha, str) and self.alpha == "auto"
         alpha = STRENGTHS[0] if is_chosen else parameters.real_number("alpha", self.alpha, 0.0)
+        is_sized = isinstance(self.max_leaf_nodes, str) and self.max_leaf_nodes == "auto"
+        if is_sized and weak_model is not None:
+            raise ValueError(
+                "max_leaf_nodes='auto' is not supported with a weak_model of your own."
+            )
         return Settings(
             loss=self._loss,
             criterion=criterion,
@@ -178,8 +211,16 @@ class _ModelTree(Deployable, BaseEstimator):
             ),
             standardized=parameters.choice("scale", self.scale, {"standard": True, None: False}),
             max_depth=parameters.whole_number("max_depth", self.max_depth, 0, none="no limit"),
-            max_leaf_nodes=parameters.whole_number(
-                "max_leaf_nodes", self.max_leaf_nodes, 1, none="no limit"
+            max_leaf_nodes=_MOST_AUTOMATIC_LEAVES
+            if is_sized
+            else parameters.whole_number("max_leaf_nodes", self.max_leaf_nodes, 1, none="no limit"),
+            held_out=parameters.random_state(self.random_state) if is_sized else None,
+            ccp_alpha=parameters.real_number("ccp_alpha", self.ccp_alpha, 0.0),
+            max_leaf_terms=parameters.whole_number(
+                "max_leaf_terms", self.max_leaf_terms, 1, none="no limit"
+            ),
+            round_thresholds=parameters.tolerance(
+                "round_thresholds", self.round_thresholds, _ROUNDING_TOLERANCE
             ),
             min_samples_leaf=parameters.leaf_size(self.min_samples_leaf),
             min_gain=parameters.real_number("min_gain", self.min_gain, 0.0),
@@ -188,7 +229,7 @@ class _ModelTree(Deployable, BaseEstimator):
             n_classes=n_classes,
             weak_model=weak_model,
             transform=parameters.choice("transform", vars(self)["transform"], TRANSFORMS),
-            clamp=parameters.flag("clamp", self.clamp),
+            clamp=parameters.clamp(self.clamp),
             refine=parameters.flag("refine", self.refine),
             subsets=parameters.choice(
                 "category_splits", self.category_splits, {"one": False, "subset": True}
@@ -240,7 +281,30 @@ class _ModelTree(Deployable, BaseEstimator):
                 ("leaf_features", self.leaf_features),
             )
         }
-        return Roles(categorical, chosen["split_features"], chosen["leaf_features"])
+        signs = column_signs(table, self.monotonic_cst, "monotonic_cst")
+        self._check_signs(table, signs, categorical, chosen["leaf_features"])
+        may_split = chosen["split_features"] & (signs == 0)
+        return Roles(categorical, may_split, chosen["leaf_features"], signs)
+
+    def _check_signs(
+        self,
+        table: Table,
+        signs: NDArray[np.int8],
+        categorical: NDArray[np.bool_],
+        in_leaves: NDArray[np.bool_],
+    ) -> None:
+        if not signs.any():
+            return
+        if self._loss.n_outputs > 1 or self.weak_model is not None:
+            what = "several classes" if self._loss.n_outputs > 1 else "a weak_model of your own"
+            raise ValueError(f"monotonic_cst is not supported with {what}.")
+        for column in np.flatnonzero(signs).tolist():
+            if categorical[column] or not in_leaves[column]:
+                what = "holds categories" if categorical[column] else "is not in leaf_features"
+                raise ValueError(
+                    f"monotonic_cst names the column {column_name(table, column)!r}, which {what}."
+                    " Only a numeric column of the leaf models can be monotone."
+                )
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Any table in; names and number of columns are checked against those of ``fit``."""
@@ -519,9 +583,10 @@ verbose, random_state
         l1_ratio: float = 0.0,
         shrink: str = "parent",
         max_depth: int | None = 3,
-        max_leaf_nodes: int | None = None,
+        max_leaf_nodes: int | str | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
+        ccp_alpha: float = 0.0,
         max_bins: int = 255,
         rescore: int = 20,
         refine: bool = False,
@@ -532,6 +597,10 @@ verbose, random_state
         leaf_features: Any = None,
         transform: str = "auto",
         clamp: Any = True,
+        max_leaf_terms: int | None = None,
+        round_thresholds: bool | float = False,
+        coef_digits: int | None = None,
+        monotonic_cst: Any = None,
         weak_model: WeakModel | None = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -550,6 +619,7 @@ verbose, random_state
             max_leaf_nodes=max_leaf_nodes,
             min_samples_leaf=min_samples_leaf,
             min_gain=min_gain,
+            ccp_alpha=ccp_alpha,
             max_bins=max_bins,
             rescore=rescore,
             refine=refine,
@@ -560,6 +630,10 @@ verbose, random_state
             leaf_features=leaf_features,
             transform=transform,
             clamp=clamp,
+            max_leaf_terms=max_leaf_terms,
+            round_thresholds=round_thresholds,
+            coef_digits=coef_digits,
+            monotonic_cst=monotonic_cst,
             weak_model=weak_model,
             n_jobs=n_jobs,
             verbose=verbose,

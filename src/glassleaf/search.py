@@ -10,7 +10,7 @@ all borders are candidates. The best gain wins; among gains that differ by less 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from glassleaf.binning import Block, FeatureBins
 from glassleaf.criteria import Criterion, Side
 from glassleaf.design import Layout
 from glassleaf.renormalizers import NodeUnits, Renormalizer, SideSums
+from glassleaf.rounding import n_digits, shortest_between
 from glassleaf.rows import BinSums
 from glassleaf.scratch import scratch
 from glassleaf.values import ANY_NUMBER
@@ -53,6 +54,7 @@ class Split:
     is_categorical: bool
     missing_left: bool
     unknown_left: bool
+    candidate: int  # its number among the candidates of its feature
     p_value: float = np.nan
 
 
@@ -444,6 +446,7 @@ def _describe(found: FeatureGains, candidate: int) -> Split:
         is_categorical=feature.is_categorical,
         missing_left=missing_left,
         unknown_left=False,  # a new category belongs to "the rest"
+        candidate=candidate,
     )
 
 
@@ -466,16 +469,54 @@ def _describe_subset(found: FeatureGains, order: NDArray[np.intp], candidate: in
         is_categorical=True,
         missing_left=bool(left_of_bin[-1]),
         unknown_left=mostly_left,
+        candidate=candidate,
     )
 
 
 def _threshold(feature: FeatureBins, count: NDArray[np.int64], last_left: int) -> float:
     """Midpoint between the values next to the border that occur in this node."""
-    after = np.flatnonzero(count[last_left + 1 : feature.n_values])
-    if not len(after):
+    low, high = _gap(feature, count, last_left)
+    if high == np.inf:
         return ANY_NUMBER  # everything that is not missing goes left
-    before = np.flatnonzero(count[: last_left + 1])
-    low = float(feature.upper[before[-1]])
-    high = float(feature.lower[last_left + 1 + int(after[0])])
     middle = low + (high - low) / 2
     return middle if low <= middle < high else low
+
+
+def _gap(feature: FeatureBins, count: NDArray[np.int64], last_left: int) -> tuple[float, float]:
+    """The values that occur in this node next to a border; infinite if there is none above."""
+    after = np.flatnonzero(count[last_left + 1 : feature.n_values])
+    before = np.flatnonzero(count[: last_left + 1])
+    low = float(feature.upper[before[-1]]) if len(before) else -np.inf
+    if not len(after):
+        return low, np.inf
+    return low, float(feature.lower[last_left + 1 + int(after[0])])
+
+
+def readable(candidates: Iterable[FeatureGains], split: Split, tolerance: float) -> Split:
+    """The split, or one with nearly its gain on the same feature, at a threshold short to read.
+
+    ``tolerance`` is the share of the criterion's gain that this may cost.
+    """
+    if split.is_categorical or split.threshold == ANY_NUMBER:
+        return split
+    found = next(own for own in candidates if own.feature.column == split.column)
+    gain = float(found.gains[split.candidate])
+    as_good = found.gains >= gain - tolerance * abs(gain)
+    as_good &= found.missing_left == found.missing_left[split.candidate]
+    options = []
+    for candidate in np.flatnonzero(as_good).tolist():
+        low, high = _gap(found.feature, found.count, found.bin_of(candidate))
+        if np.isfinite(high) and np.isfinite(low):
+            threshold = shortest_between(low, high)
+            lost = gain - float(found.gains[candidate])
+            options.append((n_digits(threshold), lost, candidate, threshold))
+    if not options:
+        return split
+    _, lost, candidate, threshold = min(options)
+    kept_share = 1.0 - lost / gain if gain > 0 else 1.0
+    return replace(
+        _describe(found, candidate),
+        threshold=threshold,
+        gain=split.gain * kept_share,
+        p_value=split.p_value,
+    )

@@ -25,6 +25,7 @@ from glassleaf.search import (
     block_gains,
     complete,
     node_extent,
+    readable,
     rivals,
     shortlist,
 )
@@ -70,6 +71,7 @@ class SplitSearch:
     loss: Loss
     rescore: int
     refine: bool
+    rounding: float | None
 
 
 @dataclass
@@ -113,6 +115,8 @@ def find_splits(
         able, _best_splits(backend, models, search, limits, able, found), strict=True
     ):
         if split is not None and split.gain > least and not split.p_value > limits.significance:
+            if search.rounding is not None:
+                split = readable(found[node.id], split, search.rounding)
             node.split = split
             node.rivals = rivals(found[node.id], split.column)
 
