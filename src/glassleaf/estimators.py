@@ -439,27 +439,63 @@ class ModelTreeRegressor(RegressorMixin, _ModelTree):
         Units in which the gradients of each side of a split are compared.
     scale : {"standard", None}, default="standard"
         Units of gradients that are not renormalized: standardized over all rows, or raw.
-    alpha : float, default=1.0
+    alpha : float or "auto", default="auto"
         Penalty of the models: on the summed loss, in standardized units, so that it fades with
-        the rows in a leaf and does not depend on the scale of the features.
+        the rows in a leaf and does not depend on the scale of the features. "auto": for every
+        node the strength, from 10 up, that Akaike's criterion prefers.
     l1_ratio : float, default=0.0
         Share of the L1 norm in the penalty; 0 is ridge, 1 is lasso.
+    shrink : {"parent", "zero"}, default="parent"
+        What the ridge penalty pulls the weights of a child towards: its parent's, or zero.
     max_depth : int or None, default=3
         Largest number of splits above a leaf. 0 is the plain linear model.
-    max_leaf_nodes : int or None, default=None
-        Largest number of leaves; with it, the node with the largest gain is split first.
+    max_leaf_nodes : int, "auto" or None, default=None
+        Largest number of leaves; with it, the node with the largest gain is split first. "auto":
+        a fifth of the rows is set aside (see ``random_state``), the tree grown on the others is
+        cut back to what is best on these, and its models are fitted to all rows.
     min_samples_leaf : int, float or None, default=None
         Smallest number (or share) of rows in a leaf; None: one more than a model has terms, at
         least 10.
     min_gain : float, default=0.0
         Smallest gain of a split, as a share of the root model's loss.
+    ccp_alpha : float, default=0.0
+        Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
+        model's loss.
     max_bins : int, default=255
         A column with more distinct values is cut into so many bins of equal weight.
+    rescore : int, default=20
+        So many of the criterion's best candidates are compared by what two models would really
+        gain; 0: the criterion alone decides.
+    refine : bool, default=False
+        After a split, move its border to where its two models fit best, fit them again, and so
+        on, while the penalized loss falls.
+    category_splits : {"subset", "one"}, default="subset"
+        Splits between two sets of categories, or of one category against the rest.
+    significance : float or None, default=0.05
+        A split must be significant at this level: where no split is true, a tree grows in at most
+        this share of all cases. None: no test.
     categorical_features : "from_dtype", list of names or positions, mask, or None, \
 default="from_dtype"
         Which columns are categories. "from_dtype": those of text or of a categorical type.
     split_features, leaf_features : list of names or positions, mask, or None, default=None
         Which columns may split, and which may stand in the models; None: all.
+    transform : {"auto", "none", "winsor", "rank"}, default="auto"
+        Monotone transform of the numeric columns in the models (never in the splits): values beyond
+        the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
+        tails, where it explains more.
+    clamp : bool or pair of floats, default=True
+        In a leaf, a column counts as the nearest value that training saw there; with a pair, that
+        between these two quantiles. Models do not extrapolate.
+    max_leaf_terms : int or None, default=None
+        Largest number of columns in the formula of a leaf.
+    round_thresholds : bool or float, default=False
+        Prefer thresholds that are short to read, at the cost of at most this share of the
+        criterion's gain; True: 0.01.
+    coef_digits : int or None, default=None
+        Round the coefficients to so many significant digits; ``rounding_cost_`` says what it costs.
+    monotonic_cst : dict, array-like or None, default=None
+        Per column name or position: 1 if predictions must never fall as the column rises, -1 if
+        they must never rise, 0 if they are free. A column with a sign does not split.
     weak_model : WeakModel or None, default=None
         A model of your own for the nodes instead of the linear one; needs ``renormalize=None``.
     n_jobs : int or None, default=None
@@ -467,12 +503,15 @@ default="from_dtype"
     verbose : int, default=0
         1: report every batch of nodes on standard error.
     random_state : int, RandomState or None, default=None
-        Fitting is deterministic; accepted for scikit-learn's conventions.
+        Which rows ``max_leaf_nodes="auto"`` sets aside; None counts as 0. All else is
+        deterministic.
 
     Attributes
     ----------
     tree_ : Tree
         The fitted tree as plain arrays; see :class:`glassleaf.Tree`.
+    rounding_cost_ : float
+        With ``coef_digits``: how much larger rounding makes the training loss, as a share of it.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of str
@@ -545,9 +584,10 @@ class ModelTreeClassifier(ClassifierMixin, _ModelTree):
         What the models minimize.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into ``sample_weight``.
-    criterion, renormalize, scale, alpha, l1_ratio, max_depth, max_leaf_nodes, min_samples_leaf, \
-min_gain, max_bins, categorical_features, split_features, leaf_features, weak_model, n_jobs, \
-verbose, random_state
+    criterion, renormalize, scale, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
+min_samples_leaf, min_gain, ccp_alpha, max_bins, rescore, refine, category_splits, significance, \
+categorical_features, split_features, leaf_features, transform, clamp, max_leaf_terms, \
+round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, random_state
         See :class:`ModelTreeRegressor`.
 
     Attributes
