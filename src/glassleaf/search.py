@@ -86,11 +86,11 @@ class FeatureGains:
         both_ways = not self.feature.is_categorical and self.count[-1] > 0
         return candidate // 2 if both_ways else candidate
 
-    def rows_before(self) -> NDArray[np.int64]:
-        """Rows up to every candidate's place."""
+    def weight_before(self) -> Floats:
+        """Weight of the rows up to every candidate's place."""
         if self.order is not None:
-            return np.cumsum(self.count[self.order])
-        return np.cumsum(self.count)[[self.bin_of(k) for k in range(len(self.gains))]]
+            return np.cumsum(self.weight[self.order])
+        return np.cumsum(self.weight)[[self.bin_of(k) for k in range(len(self.gains))]]
 
     @property
     def n_choices(self) -> float:
@@ -384,7 +384,7 @@ def shortlist(candidates: Iterable[FeatureGains], size: int, min_gain: float) ->
     """Good candidates to look at closely, at several places of several features.
 
     The features with the best gains each send a few candidates: their best, then the best that is
-    well away (in rows) from those chosen before.
+    well away (in weight) from those chosen before.
     """
     features = sorted(
         (feature for feature in candidates if feature.gains.max(initial=-np.inf) > min_gain),
@@ -402,8 +402,8 @@ def shortlist(candidates: Iterable[FeatureGains], size: int, min_gain: float) ->
 def _apart(feature: FeatureGains, size: int, min_gain: float) -> Iterator[int]:
     """The best candidates of one feature that are not neighbours of each other."""
     gains = feature.gains.copy()
-    place = feature.rows_before()
-    away = _WELL_AWAY * feature.count.sum()
+    place = feature.weight_before()
+    away = _WELL_AWAY * feature.weight.sum() * (1 - TIE)
     for _ in range(size):
         best = int(np.argmax(gains))
         if not gains[best] > min_gain:
