@@ -193,7 +193,8 @@ def _add_common_direction(matrix: Floats, n_outputs: int, size: int) -> None:
 
     Gradient and ridge penalty never leave its complement, so the solution is the same.
     """
-    diagonal = np.diagonal(matrix).reshape(n_outputs, size).mean(axis=0)
+    # A column that is nearly constant has products that are zero but for rounding, to either side.
+    diagonal = np.maximum(np.diagonal(matrix), 0.0).reshape(n_outputs, size).mean(axis=0)
     for k in range(n_outputs):
         for other in range(n_outputs):
             index = np.arange(size)
