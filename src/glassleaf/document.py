@@ -239,7 +239,7 @@ def _check_split(columns: list[Document], tree: Document, node: int) -> None:
     categories = columns[feature]["categories"]
     if categories is None:
         _require(first == -1, f"node {node} splits numbers like categories")
-        _require(math.isfinite(tree["threshold"][node]), f"node {node} has no threshold")
+        _require(tree["threshold"][node] > -math.inf, f"node {node} has no threshold")
     else:
         inside = 0 <= first <= len(tree["categories"]) - len(categories)
         _require(inside, f"the categories of node {node} are out of range")

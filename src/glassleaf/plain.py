@@ -7,6 +7,7 @@ arrives at the numbers of ``predict``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -149,7 +150,8 @@ def _split(document: Document, node: int) -> Split:
     left = tree["categories"][first : first + len(categories)] if first >= 0 else ()
     return Split(
         column=column,
-        threshold=tree["threshold"][node],
+        # "Missing or not" has the threshold infinity, which most languages cannot write.
+        threshold=min(tree["threshold"][node], sys.float_info.max),
         left_codes=frozenset(code for code, goes_left in enumerate(left) if goes_left),
         missing_left=tree["missing_left"][node],
         unknown_left=tree["unknown_left"][node],

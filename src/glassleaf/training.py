@@ -137,7 +137,8 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
         else:
             models = CustomModels(backend, settings.weak_model, settings.loss)
         nodes = grow(backend, models, search, limits, settings.loss.start(y, rows.weight))
-        ranges = _clamps(backend, nodes, design) if settings.clamp else None
+        is_clamped = settings.clamp and settings.weak_model is None
+        ranges = _clamps(backend, nodes, design) if is_clamped else None
     tree = _to_tree(nodes, columns, design, center, scale, ranges)
     if settings.weak_model is None or custom_units is None:
         return tree
