@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from bare import classifier, regressor
 
-
 # name: (criterion, renormalize, scale)
 METHODS = {
     "zscore": ("gradient", "zscore", "standard"),
