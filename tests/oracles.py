@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glassleaf.values import ANY_NUMBER
+
 TIE = 1e-9
 NEAR = 1e-6
 CONSTANT_SIDE = 1e-5
@@ -169,7 +171,7 @@ def numeric_candidates(x, bins=None):
         if missing.any():
             yield threshold, True, (x <= threshold) | missing
     if missing.any():
-        yield np.inf, False, ~missing
+        yield ANY_NUMBER, False, ~missing
 
 
 def category_candidates(x, n_categories):

@@ -7,6 +7,9 @@ from sklearn.preprocessing import StandardScaler
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, criteria, losses, paper_settings
 
+# A tree that is split as far as its limits let it, significantly or not.
+EAGER = {"significance": None}
+
 
 @pytest.fixture
 def crossing(rng):
@@ -71,13 +74,13 @@ def test_depth_zero_is_poisson_regression(numbers, rng):
 
 @pytest.mark.parametrize("max_depth", [0, 1, 2, 4])
 def test_max_depth_is_respected(regression, max_depth):
-    model = ModelTreeRegressor(max_depth=max_depth).fit(*regression)
+    model = ModelTreeRegressor(max_depth=max_depth, **EAGER).fit(*regression)
     assert model.get_depth() <= max_depth
     assert model.get_depth() >= min(max_depth, 2)
 
 
 def test_without_max_depth_leaves_are_split_as_long_as_they_can_be(regression):
-    model = ModelTreeRegressor(max_depth=None, min_samples_leaf=20).fit(*regression)
+    model = ModelTreeRegressor(max_depth=None, min_samples_leaf=20, **EAGER).fit(*regression)
     tree = model.tree_
     assert model.get_depth() > 3
     assert (tree.n_samples[tree.left == -1] >= 20).all()
@@ -85,14 +88,15 @@ def test_without_max_depth_leaves_are_split_as_long_as_they_can_be(regression):
 
 @pytest.mark.parametrize("budget", [1, 2, 3, 5, 8])
 def test_max_leaf_nodes_is_respected(regression, budget):
-    model = ModelTreeRegressor(max_leaf_nodes=budget, max_depth=None).fit(*regression)
+    model = ModelTreeRegressor(max_leaf_nodes=budget, max_depth=None, **EAGER).fit(*regression)
     assert model.get_n_leaves() == budget
 
 
 def test_with_max_leaf_nodes_the_best_node_is_split_first(regression):
     X, y = regression
-    whole = ModelTreeRegressor(max_leaf_nodes=12, max_depth=None, min_samples_leaf=12).fit(X, y)
-    tree = whole.tree_
+    whole = ModelTreeRegressor(max_leaf_nodes=12, max_depth=None, min_samples_leaf=12, **EAGER)
+    tree = whole.fit(X, y).tree_
+    assert tree.n_leaves == 12
     inner = np.flatnonzero(tree.left != -1)
     by_birth = sorted(inner, key=lambda node: tree.left[node])
     open_nodes = {0}
@@ -105,16 +109,18 @@ def test_with_max_leaf_nodes_the_best_node_is_split_first(regression):
 def test_a_smaller_leaf_budget_gives_the_beginning_of_a_larger_tree(regression):
     X, y = regression
     large, small = (
-        ModelTreeRegressor(max_leaf_nodes=budget, max_depth=None, min_samples_leaf=12).fit(X, y)
+        ModelTreeRegressor(max_leaf_nodes=budget, max_depth=None, min_samples_leaf=12, **EAGER)
         for budget in (8, 4)
     )
+    large.fit(X, y), small.fit(X, y)
+    assert (large.get_n_leaves(), small.get_n_leaves()) == (8, 4)
     np.testing.assert_array_equal(large.tree_.coef[:7], small.tree_.coef)
     split = small.tree_.left != -1
     np.testing.assert_array_equal(large.tree_.threshold[:7][split], small.tree_.threshold[split])
 
 
 def test_max_depth_holds_under_a_leaf_budget(regression):
-    model = ModelTreeRegressor(max_leaf_nodes=100, max_depth=2).fit(*regression)
+    model = ModelTreeRegressor(max_leaf_nodes=100, max_depth=2, **EAGER).fit(*regression)
     assert model.get_depth() == 2 and model.get_n_leaves() == 4
 
 
@@ -122,7 +128,8 @@ def test_max_depth_holds_under_a_leaf_budget(regression):
 @pytest.mark.parametrize("budget", [None, 6])
 def test_min_samples_leaf_is_respected(regression, given, rows, budget):
     X, y = regression
-    model = ModelTreeRegressor(min_samples_leaf=given, max_depth=4, max_leaf_nodes=budget)
+    limits = {"min_samples_leaf": given, "max_depth": 4, "max_leaf_nodes": budget}
+    model = ModelTreeRegressor(**limits, **EAGER)
     tree = model.fit(X, y).tree_
     assert tree.node_count > 1
     assert tree.n_samples.min() >= rows
@@ -130,7 +137,7 @@ def test_min_samples_leaf_is_respected(regression, given, rows, budget):
 
 def test_the_default_leaf_size_has_more_rows_than_terms(rng):
     X = rng.normal(size=(200, 30))
-    tree = ModelTreeRegressor(max_depth=None).fit(X, rng.normal(size=200)).tree_
+    tree = ModelTreeRegressor(max_depth=None, **EAGER).fit(X, rng.normal(size=200)).tree_
     assert tree.node_count > 1 and tree.n_samples.min() >= 31
 
 
@@ -144,25 +151,26 @@ def test_too_few_rows_to_split_give_one_model(rng):
 def test_min_gain_stops(request, kind):
     X, y = request.getfixturevalue(kind)
     make = ModelTreeRegressor if kind == "regression" else ModelTreeClassifier
-    free = make(max_depth=4).fit(X, y).tree_
+    free = make(max_depth=4, **EAGER).fit(X, y).tree_
     shares = free.gain / free.loss[0]
     some = float(np.median(shares[free.left != -1]))
-    stopped = make(max_depth=4, min_gain=some).fit(X, y).tree_
+    stopped = make(max_depth=4, min_gain=some, **EAGER).fit(X, y).tree_
     assert 1 < stopped.n_leaves < free.n_leaves
     assert (stopped.gain[stopped.left != -1] > some * stopped.loss[0]).all()
-    assert make(min_gain=float(shares.max() * 1.01)).fit(X, y).get_n_leaves() == 1
+    assert make(min_gain=float(shares.max() * 1.01), **EAGER).fit(X, y).get_n_leaves() == 1
 
 
 def test_min_gain_does_not_depend_on_the_unit_of_the_target(regression):
     X, y = regression
-    sizes = {ModelTreeRegressor(min_gain=0.01).fit(X, y * s).get_n_leaves() for s in (1e-6, 1, 1e6)}
-    assert len(sizes) == 1
+    model = ModelTreeRegressor(min_gain=0.01, **EAGER)
+    sizes = {model.fit(X, y * s).get_n_leaves() for s in (1e-6, 1, 1e6)}
+    assert len(sizes) == 1 and min(sizes) > 1
 
 
 def test_a_linear_target_is_not_split_further_than_noise(rng):
     X = rng.normal(size=(500, 3))
     y = X @ [1.0, -2.0, 0.5] + 4.0
-    assert ModelTreeRegressor(min_gain=0.01, alpha=1e-6).fit(X, y).score(X, y) > 1 - 1e-9
+    assert ModelTreeRegressor(min_gain=0.01, alpha=1e-6, **EAGER).fit(X, y).score(X, y) > 1 - 1e-9
 
 
 def test_a_constant_target_is_predicted(numbers):

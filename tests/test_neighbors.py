@@ -121,6 +121,6 @@ def test_before_fit_and_without_diagrams(rng):
 def test_a_large_tree_is_only_counted(rng):
     X = rng.normal(size=(3000, 2))
     y = np.sin(5 * X[:, 0]) * np.cos(5 * X[:, 1])
-    model = ModelTreeRegressor(max_depth=7, min_samples_leaf=10).fit(X, y)
+    model = ModelTreeRegressor(max_depth=7, min_samples_leaf=10, significance=None).fit(X, y)
     assert model.get_n_leaves() > 32
     assert f"{model.get_n_leaves()} leaves, 3,000 rows" in html(model)

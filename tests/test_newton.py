@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from bare import classifier, regressor
 from scipy.optimize import lsq_linear, minimize
 from sklearn.linear_model import (
     ElasticNet,
@@ -16,7 +17,6 @@ from sklearn.linear_model import (
 )
 from sklearn.preprocessing import StandardScaler
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 
 weighted = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -31,7 +31,7 @@ def make_features(n=200, m=5, weighted=False, seed=0):
     return StandardScaler().fit_transform(X, sample_weight=weight), weight, rng
 
 
-def leaf(X, y, weight, kind=ModelTreeRegressor, **given):
+def leaf(X, y, weight, kind=regressor, **given):
     """Coefficients and intercept of a tree that is one leaf."""
     tree = kind(max_depth=0, **given).fit(X, y, weight).tree_
     return tree.coef[0], tree.intercept[0]
@@ -78,7 +78,7 @@ def test_two_classes_are_logistic_regression(alpha, weighted):
     y = (X @ rng.normal(size=X.shape[1]) + rng.logistic(size=len(X)) > 0.5).astype(int)
     other = LogisticRegression(C=1 / alpha, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     other.fit(X, y, weight)
-    found = leaf(X, y, weight, ModelTreeClassifier, alpha=alpha)
+    found = leaf(X, y, weight, classifier, alpha=alpha)
     assert_same(found, other.coef_[0], other.intercept_[0])
 
 
@@ -89,7 +89,7 @@ def test_three_classes_are_multinomial_regression(alpha, weighted):
     scores = X @ rng.normal(size=(3, 3)) + rng.gumbel(size=(len(X), 3))
     y = np.argmax(scores, axis=1)
     other = LogisticRegression(C=1 / alpha, tol=1e-12, max_iter=10_000).fit(X, y, weight)
-    coef, intercept = leaf(X, y, weight, ModelTreeClassifier, alpha=alpha)
+    coef, intercept = leaf(X, y, weight, classifier, alpha=alpha)
     # Adding the same to every class changes nothing: compare with that taken out.
     intercept = intercept - intercept.mean()
     assert_same((coef, intercept), other.coef_, other.intercept_ - other.intercept_.mean(), 2e-5)
@@ -133,7 +133,7 @@ def test_l1_leaves_out_useless_columns_of_classifiers(n_classes):
     y = np.digitize(2 * X[:, 0] + rng.logistic(size=len(X)), [0, 1.5][: n_classes - 1])
     other = LogisticRegression(C=1 / 20, l1_ratio=1, solver="saga", tol=1e-10, max_iter=100_000)
     other.fit(X, y)
-    coef, _ = leaf(X, y, None, ModelTreeClassifier, alpha=20, l1_ratio=1.0)
+    coef, _ = leaf(X, y, None, classifier, alpha=20, l1_ratio=1.0)
     np.testing.assert_allclose(np.atleast_2d(coef), other.coef_, atol=1e-4)
     assert (coef == 0).any()
 
@@ -147,7 +147,7 @@ def test_classifiers_meet_the_optimality_conditions(n_classes, l1_ratio):
         X, weight, rng = make_features(300, 5, weighted=True, seed=seed)
         scores = 3 * X @ rng.normal(size=(5, n_classes)) + rng.gumbel(size=(300, n_classes))
         y = np.argmax(scores, axis=1)
-        coef, intercept = leaf(X, y, weight, ModelTreeClassifier, alpha=1.0, l1_ratio=l1_ratio)
+        coef, intercept = leaf(X, y, weight, classifier, alpha=1.0, l1_ratio=l1_ratio)
         coef = np.atleast_2d(coef)
         slope = oracles.slopes("log_loss", y.astype(float), X @ coef.T + intercept, None)
         slope *= weight[:, None]
@@ -218,9 +218,9 @@ def test_models_of_all_nodes_are_optimal(n_classes, seed):
     n = 300
     X = np.column_stack([rng.normal(size=n), rng.integers(0, 4, n), 1e6 + rng.normal(size=n)])
     score = np.where(X[:, 0] > 0, 1, -1) * (X[:, 2] - 1e6) + rng.logistic(size=n)
-    kind, y = ModelTreeRegressor, score
+    kind, y = regressor, score
     if n_classes:
-        kind, y = ModelTreeClassifier, np.digitize(score, [0, 1][: n_classes - 1])
+        kind, y = classifier, np.digitize(score, [0, 1][: n_classes - 1])
     tree = kind(max_depth=2, alpha=0.7).fit(X, y).tree_
     assert tree.node_count == 7
     loss = "log_loss" if n_classes else "squared_error"
@@ -236,9 +236,9 @@ def test_models_stay_optimal_where_the_commonest_category_is_absent(n_classes, s
     X = np.column_stack([rng.choice(6, n, p=[0.1, 0.4, 0.2, 0.1, 0.1, 0.1]), rng.normal(size=n)])
     X[:6, 0] = range(6)
     score = np.where(X[:, 0] == 1, 3, -3) * X[:, 1] + rng.logistic(size=n)
-    kind, y = ModelTreeRegressor, score
+    kind, y = regressor, score
     if n_classes:
-        kind, y = ModelTreeClassifier, np.digitize(score, [0, 2][: n_classes - 1])
+        kind, y = classifier, np.digitize(score, [0, 2][: n_classes - 1])
     table = pd.DataFrame({"group": X[:, 0], "x": X[:, 1]})
     table["group"] = [f"level {code:.0f}" for code in X[:, 0]]
     with warnings.catch_warnings():
@@ -357,7 +357,7 @@ def fit_quietly(kind, X, y, **given):
 def test_separable_classes(alpha, n_classes):
     X, _, _ = make_features(100, 3)
     y = np.digitize(X[:, 0], [0, 0.7][: n_classes - 1])
-    _, prediction = fit_quietly(ModelTreeClassifier, X, y, max_depth=1, alpha=alpha)
+    _, prediction = fit_quietly(classifier, X, y, max_depth=1, alpha=alpha)
     assert (prediction == y).mean() > 0.9
 
 
@@ -367,8 +367,8 @@ def test_collinear_columns_without_a_penalty(loss):
     y = np.exp(0.3 * X[:, 0]) + 0.1 * rng.random(100)
     doubled = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2]])
     given = {"max_depth": 0, "alpha": 0, "loss": loss}
-    _, prediction = fit_quietly(ModelTreeRegressor, doubled, y, **given)
-    _, expected = fit_quietly(ModelTreeRegressor, X, y, **given)
+    _, prediction = fit_quietly(regressor, doubled, y, **given)
+    _, expected = fit_quietly(regressor, X, y, **given)
     np.testing.assert_allclose(prediction, expected, rtol=1e-5)
 
 
@@ -378,8 +378,8 @@ def test_collinear_columns_of_classifiers_without_a_penalty(n_classes):
     y = np.digitize(X[:, 0] + rng.logistic(size=200), [0, 1][: n_classes - 1])
     doubled = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2]])
     given = {"max_depth": 0, "alpha": 0}
-    found, _ = fit_quietly(ModelTreeClassifier, doubled, y, **given)
-    expected, _ = fit_quietly(ModelTreeClassifier, X, y, **given)
+    found, _ = fit_quietly(classifier, doubled, y, **given)
+    expected, _ = fit_quietly(classifier, X, y, **given)
     np.testing.assert_allclose(found.predict_proba(doubled), expected.predict_proba(X), rtol=1e-4)
 
 
@@ -388,10 +388,10 @@ def test_collinear_columns_of_classifiers_without_a_penalty(n_classes):
 def test_fewer_rows_than_columns(loss, alpha):
     X, _, rng = make_features(12, 20)
     if loss == "log_loss":
-        fit_quietly(ModelTreeClassifier, X, np.arange(12) % 3, alpha=alpha, max_depth=1)
+        fit_quietly(classifier, X, np.arange(12) % 3, alpha=alpha, max_depth=1)
         return
     y = 1 + rng.random(12)
-    _, prediction = fit_quietly(ModelTreeRegressor, X, y, loss=loss, alpha=alpha, max_depth=0)
+    _, prediction = fit_quietly(regressor, X, y, loss=loss, alpha=alpha, max_depth=0)
     if alpha == 0 and loss == "squared_error":
         np.testing.assert_allclose(prediction, y, rtol=1e-6)
 
@@ -401,9 +401,7 @@ def test_fewer_rows_than_columns(loss, alpha):
 def test_a_node_with_one_class_says_so_without_certainty(alpha, n_classes):
     X = np.column_stack([np.repeat([0.0, 1.0], 60), np.tile(np.linspace(-1, 1, 60), 2)])
     y = np.where(X[:, 0] == 0, 0, np.arange(120) % n_classes)
-    estimator, _ = fit_quietly(
-        ModelTreeClassifier, X, y, max_depth=1, alpha=alpha, criterion="impurity"
-    )
+    estimator, _ = fit_quietly(classifier, X, y, max_depth=1, alpha=alpha, criterion="impurity")
     assert estimator.tree_.feature[0] == 0 and estimator.tree_.threshold[0] == 0.5
     probability = estimator.predict_proba(X[:60])[:, 0]
     # 60 rows of the class and half a row of each other one.
@@ -415,7 +413,7 @@ def test_a_node_without_events_predicts_few(alpha):
     X = np.column_stack([np.repeat([0.0, 1.0], 60), np.tile(np.linspace(-1, 1, 60), 2)])
     y = np.where(X[:, 0] == 0, 0.0, 3.0 + np.arange(120) % 2)
     estimator, prediction = fit_quietly(
-        ModelTreeRegressor, X, y, loss="poisson", max_depth=1, alpha=alpha, criterion="impurity"
+        regressor, X, y, loss="poisson", max_depth=1, alpha=alpha, criterion="impurity"
     )
     assert estimator.tree_.feature[0] == 0
     # One imagined row with half an event among 60: the mean of 61 rows.
@@ -426,7 +424,7 @@ def test_a_node_without_events_predicts_few(alpha):
 def test_a_constant_target_is_predicted_exactly(y):
     X, _, _ = make_features(50, 2)
     for loss in ("squared_error", "huber"):
-        estimator, prediction = fit_quietly(ModelTreeRegressor, X, y, loss=loss)
+        estimator, prediction = fit_quietly(regressor, X, y, loss=loss)
         np.testing.assert_allclose(prediction, y, rtol=1e-12)
         assert estimator.tree_.node_count == 1
 
@@ -434,7 +432,7 @@ def test_a_constant_target_is_predicted_exactly(y):
 def test_constant_columns_have_no_weight():
     X, _, rng = make_features(80, 2)
     X = np.column_stack([X, np.full(80, 0.1), np.zeros(80)])
-    estimator, _ = fit_quietly(ModelTreeRegressor, X, X[:, 0] + rng.normal(size=80), alpha=0)
+    estimator, _ = fit_quietly(regressor, X, X[:, 0] + rng.normal(size=80), alpha=0)
     assert (estimator.tree_.coef[:, 2:] == 0).all()
 
 
@@ -443,9 +441,9 @@ def test_units_of_the_columns_do_not_change_the_predictions(loss):
     X, _, rng = make_features(150, 3)
     signal = np.where(X[:, 0] > 0, X[:, 1], -X[:, 1]) + 0.3 * rng.normal(size=150)
     y = np.exp(signal / 2)
-    kind, given = ModelTreeRegressor, {"loss": loss}
+    kind, given = regressor, {"loss": loss}
     if loss == "log_loss":
-        kind, y = ModelTreeClassifier, (signal > 0).astype(int)
+        kind, y = classifier, (signal > 0).astype(int)
     scaled = X * [1e9, 1e-9, 1.0] + [0.0, 0.0, 1e4]
     one, prediction = fit_quietly(kind, X, y, max_depth=2, **given)
     other, same = fit_quietly(kind, scaled, y, max_depth=2, **given)

@@ -115,7 +115,7 @@ def test_numbers_by_hand(rng, kind, units):
     X = rng.normal(size=(400, 4))
     y = target(kind, X, rng)
     X = (X + shift) * scale
-    model = make(kind, max_depth=2).fit(X, y)
+    model = make(kind, max_depth=2, significance=None).fit(X, y)
     tree = model.tree_
     assert tree.node_count == 7
     leaves = [leaf_by_hand(tree, row) for row in X]
@@ -204,10 +204,12 @@ def test_a_clamp_is_the_range_that_the_node_saw(rng, mixed, kind):
         assert np.isinf(tree.clamp_low[node, 4:]).all()
 
 
+@pytest.mark.parametrize("how", ["subset", "one"])
 @pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
-def test_a_split_on_a_category_by_hand(rng, mixed, kind):
+def test_a_split_on_a_category_by_hand(rng, mixed, kind, how):
     X, table, later = mixed
-    model = make(kind, max_depth=3, split_features=["t", "u"]).fit(table, target(kind, X, rng))
+    given = {"split_features": ["t", "u"], "category_splits": how, "significance": None}
+    model = make(kind, max_depth=3, **given).fit(table, target(kind, X, rng))
     tree = model.tree_
     assert set(tree.feature) == {-1, 4} or set(tree.feature) == {-1, 4, 5}
     rows = [
@@ -316,7 +318,7 @@ def test_leaf_features_leave_the_model_of_the_others(rng):
 def test_without_leaf_features_a_leaf_is_its_mean(rng):
     X = rng.normal(size=(400, 4))
     y = target("squared_error", X, rng)
-    model = ModelTreeRegressor(leaf_features=[], max_depth=2).fit(X, y)
+    model = ModelTreeRegressor(leaf_features=[], max_depth=2, significance=None).fit(X, y)
     leaves, predicted = model.apply(X), model.predict(X)
     assert len(set(leaves)) == 4
     for leaf in set(leaves):

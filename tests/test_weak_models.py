@@ -2,6 +2,7 @@
 
 import pickle
 
+import bare
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -123,7 +124,7 @@ def test_threads_do_not_change_custom_models(parabolas):
 def test_a_custom_model_works_with_the_impurity_criterion(parabolas):
     X, y = parabolas
     model = ModelTreeRegressor(weak_model=Quadratic(), criterion="impurity", **CUSTOM).fit(X, y)
-    plain = ModelTreeRegressor(criterion="impurity", max_depth=1).fit(X, y)
+    plain = bare.regressor(criterion="impurity", max_depth=1).fit(X, y)
     assert model.tree_.threshold[0] == plain.tree_.threshold[0]
 
 
@@ -156,7 +157,7 @@ def assert_same_splits(found, expected):
 def test_ridge_gives_the_splits_of_the_built_in_model(regression, rng, alpha, depth, weighted):
     X, y = regression
     weight = rng.random(len(y)) + 0.5 if weighted else None
-    built_in = ModelTreeRegressor(alpha=alpha, max_depth=depth, **CUSTOM)
+    built_in = bare.regressor(alpha=alpha, max_depth=depth, **CUSTOM)
     adapter = SklearnModel(Ridge(alpha=alpha), ridge_gradients)
     adapted = ModelTreeRegressor(weak_model=adapter, max_depth=depth, **CUSTOM)
     built_in.fit(X, y, sample_weight=weight)
@@ -170,7 +171,7 @@ def test_ridge_gives_the_splits_of_the_built_in_model(regression, rng, alpha, de
 def test_logistic_regression_gives_the_split_of_the_built_in_model(binary, alpha):
     X, y = binary
     adapter = SklearnModel(LogisticRegression(C=1 / alpha, tol=1e-9), logistic_gradients)
-    built_in = ModelTreeClassifier(alpha=alpha, max_depth=1, **CUSTOM).fit(X, y)
+    built_in = bare.classifier(alpha=alpha, max_depth=1, **CUSTOM).fit(X, y)
     adapted = ModelTreeClassifier(weak_model=adapter, max_depth=1, **CUSTOM).fit(X, y)
     assert_same_splits(adapted, built_in)
     assert adapted.predict_proba(X).shape == (len(y), 2)
@@ -179,7 +180,7 @@ def test_logistic_regression_gives_the_split_of_the_built_in_model(binary, alpha
 def test_softmax_regression_gives_the_split_of_the_built_in_model(multiclass):
     X, y = multiclass
     adapter = SklearnModel(LogisticRegression(C=1.0, tol=1e-9), softmax_gradients)
-    built_in = ModelTreeClassifier(alpha=1.0, max_depth=1, **CUSTOM).fit(X, y)
+    built_in = bare.classifier(alpha=1.0, max_depth=1, **CUSTOM).fit(X, y)
     adapted = ModelTreeClassifier(weak_model=adapter, max_depth=1, **CUSTOM).fit(X, y)
     assert_same_splits(adapted, built_in)
 

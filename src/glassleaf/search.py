@@ -221,7 +221,7 @@ def category_order(
     it is a good guess that needs no enumeration. "Missing" is a category like the others.
     """
     here = slice(first, first + feature.n_bins)
-    weight = sums.values[here, -1]
+    weight = np.maximum(sums.values[here, -1], 0.0)  # the default bin's is a difference
     points = sums.values[here, :-1]
     if sums.columns is not None:
         factor = np.divide(

@@ -139,7 +139,8 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
         nodes = grow(backend, models, search, _limits(search, settings), start)
         if isinstance(models, LinearModels):
             nodes = _finished(backend, models, search, nodes, design, settings)
-        ranges = _clamps(backend, nodes, design) if settings.clamp else None
+        is_clamped = bool(settings.clamp) and settings.weak_model is None
+        ranges = _clamps(backend, nodes, design) if is_clamped else None
         target = mean_targets(backend, nodes, settings.n_classes, center, scale)
     seen = what_was_seen(nodes, table, columns, features, design, target, scale)
     tree = _to_tree(nodes, columns, design, center, scale, ranges, seen)

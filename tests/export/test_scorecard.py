@@ -84,7 +84,7 @@ def test_excel_holds_the_same(tmp_path, kind):
 def test_points_double_the_odds(rng):
     X = pd.DataFrame({"x": rng.normal(size=2000)})
     bad = (rng.random(2000) < 1 / (1 + np.exp(3 - X["x"]))).astype(int)
-    model = ModelTreeClassifier(max_depth=0).fit(X, bad)
+    model = ModelTreeClassifier(max_depth=0, clamp=False).fit(X, bad)
     base, slope, _ = to_scorecard(model, base_score=600, base_odds=50, pdo=20).attributes
     # At x = 0 the odds of being good, and the score that belongs to them by the definition.
     odds = np.divide(*model.predict_proba(pd.DataFrame({"x": [0.0]}))[0])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from glassleaf.criteria import GradientGain, InformationGain, Side
 from glassleaf.estimators import ModelTreeClassifier
+from glassleaf.paper import paper_settings
 from glassleaf.renormalizers import change_units
 
 Floats = NDArray[np.float64]
@@ -23,6 +24,10 @@ KINK = 0.62
 N_POINTS = 400
 AXES = ("x", "y")
 MEASURES = ("cross entropy", "gradient", "renormalized gradient")
+
+
+def _logistic() -> ModelTreeClassifier:
+    return ModelTreeClassifier(**paper_settings("MT-GR"), max_depth=0)
 
 
 def example_points(seed: int = 3) -> tuple[Floats, NDArray[np.int64]]:
@@ -45,7 +50,7 @@ class GainCurve:
 
 def gain_curves(X: Floats, labels: NDArray[np.int64], min_side: int = 10) -> list[GainCurve]:
     """One per axis; every measure is divided by its largest value over both."""
-    raw = ModelTreeClassifier(max_depth=0).fit(X, labels).decision_function(X)
+    raw = _logistic().fit(X, labels).decision_function(X)
     residual = 1 / (1 + np.exp(-raw)) - labels
     curves = []
     for axis in range(X.shape[1]):
@@ -82,7 +87,7 @@ def final_loss(X: Floats, labels: NDArray[np.int64], axis: int, threshold: float
     total = 0.0
     for side in (left, ~left):
         if len(np.unique(labels[side])) == 2:
-            model = ModelTreeClassifier(max_depth=0).fit(X[side], labels[side])
+            model = _logistic().fit(X[side], labels[side])
             raw = model.decision_function(X[side])
             total += float(np.logaddexp(0.0, np.where(labels[side] == 1, -raw, raw)).sum())
     return total / len(X)

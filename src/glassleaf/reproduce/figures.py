@@ -116,7 +116,7 @@ def example_trees() -> dict[str, ModelTreeClassifier]:
     """The three models of Figure 2, fitted to the example."""
     X, labels = example.example_points()
     settings: dict[str, dict[str, Any]] = {
-        "(a) logistic regression": {"max_depth": 0},
+        "(a) logistic regression": {**paper_settings("MT-GR"), "max_depth": 0},
         "(b) split by cross entropy": {**paper_settings("MT-DT"), "max_depth": 1},
         "(c) split by gradients": {**paper_settings("MT-GR"), "max_depth": 1},
     }
