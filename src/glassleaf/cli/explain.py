@@ -1,0 +1,49 @@
+"""``glassleaf explain``: why a row got its prediction."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from glassleaf.cli import options
+from glassleaf.errors import require
+
+typer: Any = require("typer", extra="cli", purpose="The command line")
+
+
+def explain(
+    model: options.Model,
+    data: options.Data,
+    row: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Number of a row; 1, the default, is the first. May be repeated."),
+    ] = None,
+    reasons: Annotated[
+        int | None, typer.Option(min=1, help="Only so many reasons: the columns that hurt most.")
+    ] = None,
+    json: options.Json = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    decimal: options.Decimal = ".",
+    missing: options.Missing = None,
+) -> None:
+    """Explain predictions: the way through the tree, and what every column added."""
+    from glassleaf.cli import explain_screen, explanations, screen
+    from glassleaf.cli.delimited import Dialect
+    from glassleaf.cli.models import read_model
+    from glassleaf.cli.rows import chosen_rows
+
+    estimator = read_model(model)
+    numbers = row or [1]
+    dialect = Dialect(delimiter, encoding, decimal)
+    X = chosen_rows(estimator, data, numbers, dialect, tuple(missing or ()))
+    found = list(explanations.explain_rows(estimator, X))
+    hurting: list[Any] = [None] * len(found)
+    if reasons is not None:
+        hurting = list(explanations.reasons(estimator, X, reasons))
+    if json:
+        pairs = zip(numbers, found, hurting, strict=True)
+        screen.write_json([explain_screen.as_json(*pair) for pair in pairs])
+        return
+    for number, explanation, own in zip(numbers, found, hurting, strict=True):
+        explain_screen.show_row(screen.console(), estimator, X, numbers.index(number), number,
+                                explanation, own)  # fmt: skip
