@@ -20,6 +20,7 @@ Rows = NDArray[np.intp]
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>")
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+WITH_COMMA = r"^[+-]?\d+(\.\d{3})*,\d+$"
 # 01234 is a code, not the number 1234.
 CODE = r"^0\d+$"
 DATE = (
@@ -103,7 +104,7 @@ def numbers_as_text(column: Any, truths: tuple[str, str] = ("false", "true")) ->
     ['3', '2.5', None]
     """
     if pa.types.is_boolean(column.type):
-        return compute.if_else(column, *truths)
+        return compute.if_else(column, truths[1], truths[0])
     if pa.types.is_integer(column.type):
         return compute.cast(column, pa.string())
     values = as_floats(column).tolist()

@@ -100,6 +100,22 @@ def learn(
     return known, dropped
 
 
+def check_decimals(table: Any, reading: Reading) -> None:
+    """Numbers with a decimal comma would pass for categories: they must be said."""
+    if not reading.is_text or reading.decimal != ".":
+        return
+    for name in table.column_names:
+        text = reading.text(table[name])
+        if cells.share_matching(text, rf"{cells.NUMBER}|{cells.WITH_COMMA}") >= _MOSTLY and (
+            cells.share_matching(text, cells.WITH_COMMA) > 1 - _MOSTLY
+        ):
+            shown = compute.filter(text, compute.match_substring_regex(text, cells.WITH_COMMA))
+            raise DataError(
+                f"column {name!r} has numbers with a comma, like {shown[0].as_py()!r}."
+                " If that is the sign of decimals: --decimal ,"
+            )
+
+
 def _dates_said(names: list[str]) -> str:
     listed = ",".join(names)
     columns = f"column {names[0]!r} holds" if len(names) == 1 else f"columns {listed} hold"

@@ -88,6 +88,8 @@ class Reader:
         for row in bad:
             cell = column[int(row)].as_py()
             self.problems.add(chunk.numbers[row], f"column {name!r}: {cell!r} is no number")
+            if self.decimal == "." and "," in str(cell):
+                self.problems.hint = "Is the comma the sign of decimals (--decimal ,)? "
         values[bad] = np.nan
         return values
 

@@ -102,16 +102,15 @@ def _utf8(stream: Peekable, encoding: str) -> Iterator[bytes]:
     except LookupError:
         raise CallError(f"--encoding {encoding!r} is unknown; try utf-8 or latin-1.") from None
     decoder = None if is_utf8 else codecs.getincrementaldecoder(encoding)()
-    is_first = True
-    while piece := stream.read(_BLOCK):
+    if stream.peek(len(_BOM)) == _BOM:
+        stream.read(len(_BOM))
+    try:
+        while piece := stream.read(_BLOCK):
+            yield piece if decoder is None else decoder.decode(piece).encode()
         if decoder is not None:
-            piece = decoder.decode(piece).encode()
-        if is_first:
-            piece = piece.removeprefix(_BOM)
-        is_first = False
-        yield piece
-    if decoder is not None:
-        yield decoder.decode(b"", final=True).encode()
+            yield decoder.decode(b"", final=True).encode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"the text is not in {encoding}: {error.reason}.") from None
 
 
 def _blocks(

@@ -37,8 +37,8 @@ _UNITS = {
 class Scale:
     """How long the bars are: by what one more spread of a column adds in a leaf.
 
-    ``spread[node, column]`` is a standard deviation within the leaf, where it is known; else bars
-    compare the coefficients of a column between leaves, which have the same unit.
+    ``spread[node, column]`` is a standard deviation within the leaf (1 for categories), where it is
+    known; else it makes the bars of a column, which have the same unit in all leaves, comparable.
     """
 
     spread: Floats
@@ -63,6 +63,7 @@ def _from_rows(estimator: Any, X: Any) -> Floats:
     out = np.zeros((tree.node_count, len(tree.columns)))
     for j, column in enumerate(tree.columns):
         if column.categories is not None:
+            out[:, j] = 1.0
             continue
         values = np.asarray(X[column.name].to_numpy(), dtype=np.float64)
         for leaf in np.unique(leaves):
@@ -77,14 +78,17 @@ def _remembered(tree: Any) -> Floats | None:
     if by_term is None or not len(by_term) or not by_term.shape[1]:
         return None
     first = np.asarray(tree.terms.first_term)
-    return np.asarray(np.where(first >= 0, by_term[:, np.maximum(first, 0)], 0.0))
+    out = np.where(first >= 0, by_term[:, np.maximum(first, 0)], 0.0)
+    out[:, np.asarray(tree.terms.is_category, dtype=bool)] = 1.0
+    return np.asarray(out)
 
 
 def _between_leaves(model: PlainModel) -> Floats:
     largest = np.zeros(len(model.columns))
+    ones = np.ones((len(model.nodes), len(model.columns)))
     for leaf in model.leaves:
         for term in leaf.terms:
-            found = max(map(abs, term.slope), default=0.0)
+            found = abs(effect(term, leaf, ones))
             largest[term.column] = max(largest[term.column], found)
     with np.errstate(divide="ignore"):
         one = np.where(largest > 0, 1.0 / largest, 0.0)
@@ -95,10 +99,10 @@ def effect(term: Term, leaf: Leaf, spread: Floats) -> float:
     """What a term adds per spread of its column; for categories half of what lies between them."""
     if term.categories:
         values = [value for numbers in term.categories.values() for value in numbers]
-        return (max(*values, 0.0) - min(*values, 0.0)) / 2
-    if not term.slope:
-        return 0.0
-    return float(max(term.slope, key=abs) * spread[leaf.node, term.column])
+        size = (max(*values, 0.0) - min(*values, 0.0)) / 2
+    else:
+        size = max(term.slope, key=abs, default=0.0)
+    return float(size * spread[leaf.node, term.column])
 
 
 # --- the tree ------------------------------------------------------------------------------------

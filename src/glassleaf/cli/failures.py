@@ -33,7 +33,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     'age'
     """
     by_lower = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
     return by_lower[found[0]] if found else None
 
 

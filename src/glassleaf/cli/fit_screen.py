@@ -135,10 +135,10 @@ def _target_line(loaded: Loaded, wanted: Wanted) -> str:
 
 def _columns_table(loaded: Loaded) -> Any:
     table = rich_table.Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    table.add_column("column", overflow="fold")
-    table.add_column("taken for")
-    table.add_column("missing", justify="right")
-    table.add_column("values", overflow="ellipsis", no_wrap=True)
+    table.add_column("column", no_wrap=True, overflow="ellipsis", max_width=32)
+    table.add_column("taken for", no_wrap=True)
+    table.add_column("missing", justify="right", no_wrap=True)
+    table.add_column("values")
     for column in loaded.known[:_MOST_COLUMNS]:
         missing = n_missing(column)
         table.add_row(

@@ -9,6 +9,7 @@ from glassleaf.cli.failures import DataError
 from glassleaf.cli.screen import note
 
 _MOST_SHOWN = 5
+_MOST_CELLS = 3
 
 
 @dataclass
@@ -45,7 +46,9 @@ class Problems:
             note(f"{self.source}: {self.n_skipped:,} {rows} skipped.")
 
     def _said(self, number: int) -> str:
-        return f"{self.source}, {self.unit} {number}: {'; '.join(self.found[number])}"
+        found = self.found[number]
+        more = [f"and {len(found) - _MOST_CELLS} more"] if len(found) > _MOST_CELLS else []
+        return f"{self.source}, {self.unit} {number}: {'; '.join([*found[:_MOST_CELLS], *more])}"
 
     def _all_said(self) -> str:
         numbers = sorted(self.found)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from glassleaf.cli.cells import Floats
 from glassleaf.cli.choices import OnError, Task
 from glassleaf.cli.chunks import Chunk, Source
-from glassleaf.cli.columns import Dropped, Known, Reading, learn
+from glassleaf.cli.columns import Dropped, Known, Reading, check_decimals, learn
 from glassleaf.cli.conforming import Reader
 from glassleaf.cli.delimited import Dialect
 from glassleaf.cli.failures import CallError, DataError, named_columns, no_column
@@ -90,6 +90,7 @@ def _understood(whole: Chunk, source: Source, problems: Problems, wanted: Wanted
     names = source.names
     drop = named_columns(wanted.drop, names, source.name)
     aside = {wanted.target, *drop} | ({wanted.weight} if wanted.weight else set())
+    check_decimals(whole.table, reading)
     target = learn_target(
         wanted.target, whole.table[wanted.target].combine_chunks(), reading, wanted.task
     )

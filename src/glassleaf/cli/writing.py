@@ -27,17 +27,27 @@ class Writer(Protocol):
 class _Text:
     def __init__(self, sink: Any, schema: Any, delimiter: str) -> None:
         self._sink = sink
-        self._options = arrow_csv.WriteOptions(
-            include_header=False, delimiter=delimiter, quoting_style="needed"
-        )
+        # Arrow's "needed" puts every text in quotes; its "none" refuses texts that need them.
+        self._quoting = [
+            arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=style)
+            for style in ("none", "needed")
+        ]
         header = io.StringIO()
         csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(schema.names)
         sink.write(header.getvalue().encode())
 
     def write(self, table: Any) -> None:
-        text = io.BytesIO()
-        arrow_csv.write_csv(table, text, self._options)
-        self._sink.write(text.getvalue())
+        bare, quoted = self._quoting
+        try:
+            self._sink.write(_csv(table, bare))
+        except pa.ArrowInvalid:
+            self._sink.write(_csv(table, quoted))
+
+
+def _csv(table: Any, options: Any) -> bytes:
+    text = io.BytesIO()
+    arrow_csv.write_csv(table, text, options)
+    return text.getvalue()
 
 
 class _JsonLines:
@@ -67,7 +77,3 @@ def writer(path: str, schema: Any, *, as_json: bool = False) -> Iterator[Writer]
         else:
             with ipc.new_file(sink, schema) as batches:
                 yield batches
-
-
-def empty_table(schema: Any) -> Any:
-    return pa.Table.from_batches([], schema=schema)
