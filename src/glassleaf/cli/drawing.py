@@ -22,7 +22,7 @@ rich_console: Any = require("rich.console", extra="cli", purpose="Drawing trees"
 Floats = NDArray[np.float64]
 
 _ROWS_WIDTH = 20
-_TERM_WIDTH = 10
+_TERM_WIDTH = 8
 _LONGEST_NAME = 28
 _MOST_CLASSES = 5
 
@@ -187,7 +187,7 @@ def _grid(model: PlainModel, leaf: Leaf, terms: list[Term], scale: Scale) -> Any
     grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(no_wrap=True)
-    grid.add_column(style="dim", overflow="fold")
+    grid.add_column(style="dim", no_wrap=True, overflow="ellipsis")
     grid.add_row(text.Text("base", style="dim"), number(leaf.intercept[0]), "", "")
     for term in terms:
         column = model.columns[term.column]

@@ -15,7 +15,7 @@ from glassleaf.cli.screen import console, write_json
 from glassleaf.errors import require
 
 if TYPE_CHECKING:
-    from glassleaf.cli.fitting import Fitted, Plan
+    from glassleaf.cli.fitting import Fitted
     from glassleaf.cli.training_data import Loaded, Wanted
 
 rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
@@ -59,11 +59,11 @@ class Screen:
 
     # --- what came out ---------------------------------------------------------------------------
 
-    def fitted(self, fitted: Fitted, loaded: Loaded, plan: Plan) -> None:
+    def fitted(self, fitted: Fitted, loaded: Loaded) -> None:
         self.gathered |= {
             "leaves": fitted.estimator.get_n_leaves(),
             "depth": fitted.estimator.get_depth(),
-            "fit_seconds": round(fitted.seconds, 3),
+            "seconds": round(fitted.seconds, 3),
             "cross_validation": _summary(fitted.folds),
             "cross_validation_without_splits": _summary(fitted.folds_without_splits),
             "test": {score.name: score.value for score in fitted.test},

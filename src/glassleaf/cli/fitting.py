@@ -72,13 +72,14 @@ def run(plan: Plan) -> None:
     screen = fit_screen.Screen(plan.as_json)
     screen.inferred(loaded, plan.wanted)
     rows, test_rows = _test_rows(loaded, plan)
-    with progress(2 * plan.folds + 3) as begin:
-        fitted = _fit_all(plan, loaded, estimator, rows, test_rows, begin)
-        begin("writing the model")
-        estimator.save(plan.output)
-        begin("writing the report")
-        report = _write_report(plan, estimator, _part(loaded, rows))
-    screen.fitted(fitted, loaded, plan)
+    part = _part(loaded, rows)
+    start = time.perf_counter()
+    folds, without = _fit_all(plan, loaded.target.task, part, estimator)
+    seconds = time.perf_counter() - start
+    test, n_test = _tested(plan, loaded, estimator, test_rows)
+    estimator.save(plan.output)
+    report = _write_report(plan, estimator, part)
+    screen.fitted(Fitted(estimator, folds, without, test, n_test, seconds), loaded)
     screen.written(plan.output, report)
     screen.finish()
 
@@ -209,34 +210,36 @@ def fold_rows(
 
 
 def _fit_all(
-    plan: Plan, loaded: Loaded, estimator: Any, rows: Any, test_rows: Any, begin: Any
-) -> Fitted:
-    part = _part(loaded, rows)
-    start = time.perf_counter()
-    begin("fitting the tree")
-    estimator.fit(part.X, part.y, part.weight)
-    seconds = time.perf_counter() - start
-    folds, without = [], []
-    for k, (train, held) in enumerate(
-        fold_rows(part, loaded.target.task, plan.folds, plan.seed), 1
-    ):
-        begin(f"fold {k} of {plan.folds}")
-        folds.append(_fold_scores(estimator, part, train, held, {}))
-        begin(f"fold {k}, without splits")
-        without.append(_fold_scores(estimator, part, train, held, {"max_depth": 0}))
-    test: list[Score] = []
-    n_test = 0
+    plan: Plan, task: Task, part: Part, estimator: Any
+) -> tuple[list[list[Score]], list[list[Score]]]:
+    """Fit the tree; then the scores of every fold, with splits and without."""
+    folds = fold_rows(part, task, plan.folds, plan.seed)
+    scores: list[list[Score]] = []
+    without: list[list[Score]] = []
+    with progress(1 + 2 * len(folds)) as begin:
+        begin("fitting the tree")
+        estimator.fit(part.X, part.y, part.weight)
+        for k, (train, held) in enumerate(folds, 1):
+            begin(f"fold {k} of {len(folds)}")
+            scores.append(_fold_scores(estimator, part, train, held, {}))
+            begin(f"fold {k}, without splits")
+            without.append(_fold_scores(estimator, part, train, held, {"max_depth": 0}))
+    return scores, without
+
+
+def _tested(plan: Plan, loaded: Loaded, estimator: Any, test_rows: Any) -> tuple[list[Score], int]:
+    """Scores on the rows kept for a test, or on those of a file; and how many there are."""
     if test_rows is not None:
-        held_out = _part(loaded, test_rows)
-        test = all_scores(estimator, held_out.X, held_out.y, held_out.weight)
-        n_test = len(test_rows)
-    elif plan.test is not None:
-        found = evaluate_file(
-            estimator, plan.test, plan.wanted.target, plan.wanted.weight,
-            plan.wanted.dialect, plan.wanted.missing, plan.wanted.on_error,
-        )  # fmt: skip
-        test, n_test = found.scores, found.n_rows
-    return Fitted(estimator, folds, without, test, n_test, seconds)
+        held = _part(loaded, test_rows)
+        return all_scores(estimator, held.X, held.y, held.weight), len(test_rows)
+    if plan.test is None:
+        return [], 0
+    wanted = plan.wanted
+    found = evaluate_file(
+        estimator, plan.test, wanted.target, wanted.weight,
+        wanted.dialect, wanted.missing, wanted.on_error,
+    )  # fmt: skip
+    return found.scores, found.n_rows
 
 
 def _fold_scores(
