@@ -24,7 +24,7 @@ from glassleaf.errors import ExportError, ModelFileError
 from glassleaf.loading import from_text
 from glassleaf.schema import model_schema
 from glassleaf.scoring import load_scorer
-from glassleaf.tree import Tree
+from glassleaf.tree import Candidates, Seen, Tree
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -185,11 +185,15 @@ def test_a_class_of_your_own_is_not_saved_as_ours(tmp_path, rng):
 # --- the schema and the released versions --------------------------------------------------------
 
 
-@pytest.mark.parametrize(("part", "kind"), [("tree", Tree), ("terms", Terms)])
+PARTS = [("tree", Tree), ("terms", Terms), ("seen", Seen), ("candidates", Candidates)]
+NO_ARRAYS = ("columns", "terms", "custom", "records", "candidates")
+
+
+@pytest.mark.parametrize(("part", "kind"), PARTS)
 def test_the_schema_names_every_array(part, kind):
     """A new array needs a line in the schema; without a default in the code it is required."""
     described = model_schema(1)["properties"][part]
-    own = [f for f in fields(kind) if f.name not in ("columns", "terms", "custom")]
+    own = [f for f in fields(kind) if f.name not in NO_ARRAYS]
     assert set(described["properties"]) == {f.name for f in own}
     assert set(described["required"]) >= {f.name for f in own if f.default is MISSING}
 

@@ -22,6 +22,7 @@ FORMAT = "glassleaf model"
 VERSION = 1
 
 _LEAF = -1
+_PARTS = ("terms", "tree", "seen", "candidates")
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -94,7 +95,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _decoded(document: Document) -> Document:
     """The same document with arrays of floats that hold floats only."""
     out = dict(document)
-    for part in ("terms", "tree"):
+    for part in array_parts(document):
         out[part] = dict(document[part])
         for name, annotation in arrays(part).items():
             if annotation["dtype"] == "float64" and name in out[part]:
@@ -110,8 +111,13 @@ def _floats(values: Any) -> Any:
     return float(values)
 
 
+def array_parts(document: Document) -> list[str]:
+    """The parts of a document that hold arrays."""
+    return [part for part in _PARTS if part in document]
+
+
 def arrays(part: str) -> dict[str, Any]:
-    """The arrays of "terms" or "tree", with their axes and types, as the schema has them."""
+    """The arrays of such a part, with their axes and types, as the schema has them."""
     properties = model_schema(VERSION)["properties"][part]["properties"]
     return {name: entry for name, entry in properties.items() if "axes" in entry}
 
@@ -128,8 +134,11 @@ def check_structure(document: Document) -> None:
         "column and end": len(columns) + 1,
         "term": terms["n_terms"],
         "output": _check_outputs(document),
+        "class": 1 if document["classes"] is None else len(document["classes"]["values"]),
     }
-    for part in ("terms", "tree"):
+    if "candidates" in document:
+        sizes["candidate and end"] = len(document["candidates"]["node"]) + 1
+    for part in array_parts(document):
         for name, annotation in arrays(part).items():
             if name in document[part]:
                 _check_shape(document[part][name], annotation["axes"], sizes, f"{part}.{name}")
@@ -138,6 +147,9 @@ def check_structure(document: Document) -> None:
     _check_terms(columns, terms)
     _check_nodes(columns, tree)
     _check_models(tree)
+    _require(("seen" in document) == ("candidates" in document), "records are not complete")
+    if "candidates" in document:
+        _check_candidates(columns, tree, document["candidates"])
 
 
 def _require(holds: bool, otherwise: str) -> None:
@@ -245,6 +257,27 @@ def _check_split(columns: list[Document], tree: Document, node: int) -> None:
         _require(inside, f"the categories of node {node} are out of range")
 
 
+def _check_candidates(columns: list[Document], tree: Document, candidates: Document) -> None:
+    first_point = candidates["first_point"]
+    ascending = all(a <= b for a, b in zip(first_point, first_point[1:], strict=False))
+    _require(
+        ascending and first_point[:1] == [0] and first_point[-1] == len(candidates["position"]),
+        "the points of candidates begin or end wrongly",
+    )
+    for k, (node, feature) in enumerate(
+        zip(candidates["node"], candidates["feature"], strict=True)
+    ):
+        is_inner = 0 <= node < len(tree["left"]) and tree["left"][node] != _LEAF
+        _require(is_inner, f"candidate {k} stands at node {node}")
+        _require(0 <= feature < len(columns), f"candidate {k} splits column {feature}")
+        categories, first = columns[feature]["categories"], candidates["first_category"][k]
+        if categories is None:
+            _require(first == -1, f"candidate {k} splits numbers like categories")
+        else:
+            inside = 0 <= first <= len(candidates["categories"]) - len(categories)
+            _require(inside, f"the categories of candidate {k} are out of range")
+
+
 def _check_models(tree: Document) -> None:
     for node in range(len(tree["left"])):
         numbers = [*tree["intercept"][node], *(c for row in tree["coef"][node] for c in row)]
@@ -259,9 +292,7 @@ def _check_models(tree: Document) -> None:
 def to_text(document: Document) -> str:
     """A document as the text of a model file; fails where reading it back would."""
     encoded = {
-        part: {name: _encoded(value) for name, value in entry.items()}
-        if part in ("terms", "tree")
-        else entry
+        part: {name: _encoded(value) for name, value in entry.items()} if part in _PARTS else entry
         for part, entry in document.items()
     }
     text = json.dumps(encoded, allow_nan=False, indent=1, check_circular=False)

@@ -25,6 +25,7 @@ from glassleaf import _kernels, criteria, parameters
 from glassleaf.criteria import Criterion
 from glassleaf.deployment import Deployable
 from glassleaf.errors import describe
+from glassleaf.explanations import export_text
 from glassleaf.information import STRENGTHS
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
@@ -32,12 +33,20 @@ from glassleaf.renormalizers import RENORMALIZERS
 from glassleaf.table import (
     Table,
     array_table,
+    column_name,
+    column_signs,
     frame_table,
     is_frame,
     raw_pieces,
     select_columns,
 )
-from glassleaf.training import Roles, Settings, train
+from glassleaf.training import (
+    Roles,
+    Settings,
+    total_loss,
+    train,
+    with_rounded_coefficients,
+)
 from glassleaf.transforms import TRANSFORMS
 from glassleaf.tree import Tree
 from glassleaf.values import is_missing
@@ -47,6 +56,10 @@ Floats = NDArray[np.float64]
 
 # Squares and sums of squares of anything larger may overflow.
 _LARGEST_NUMBER = 1e140
+# How large a tree may grow before held-out rows cut it back.
+_MOST_AUTOMATIC_LEAVES = 64
+# Share of the gain that a threshold which is short to read may cost.
+_ROUNDING_TOLERANCE = 0.01
 
 
 class _ModelTree(Deployable, BaseEstimator):
@@ -63,22 +76,28 @@ class _ModelTree(Deployable, BaseEstimator):
         criterion: str | Criterion = "gradient",
         renormalize: str | None = "zscore",
         scale: str | None = "standard",
-        alpha: float | str = 1.0,
+        alpha: float | str = "auto",
         l1_ratio: float = 0.0,
-        shrink: str = "zero",
+        shrink: str = "parent",
         max_depth: int | None = 3,
-        max_leaf_nodes: int | None = None,
+        max_leaf_nodes: int | str | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
+        ccp_alpha: float = 0.0,
         max_bins: int = 255,
-        rescore: int = 0,
+        rescore: int = 20,
         refine: bool = False,
-        significance: float | None = None,
+        category_splits: str = "subset",
+        significance: float | None = 0.05,
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
-        transform: str = "none",
-        clamp: Any = False,
+        transform: str = "auto",
+        clamp: Any = True,
+        max_leaf_terms: int | None = None,
+        round_thresholds: bool | float = False,
+        coef_digits: int | None = None,
+        monotonic_cst: Any = None,
         weak_model: WeakModel | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -95,15 +114,21 @@ class _ModelTree(Deployable, BaseEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
+        self.ccp_alpha = ccp_alpha
         self.max_bins = max_bins
         self.rescore = rescore
         self.refine = refine
+        self.category_splits = category_splits
         self.significance = significance
         self.categorical_features = categorical_features
         self.split_features = split_features
         self.leaf_features = leaf_features
         self.transform = transform
         self.clamp = clamp
+        self.max_leaf_terms = max_leaf_terms
+        self.round_thresholds = round_thresholds
+        self.coef_digits = coef_digits
+        self.monotonic_cst = monotonic_cst
         self.weak_model = weak_model
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -144,8 +169,14 @@ class _ModelTree(Deployable, BaseEstimator):
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
         self._loss.check_target(y)
+        digits = parameters.whole_number("coef_digits", self.coef_digits, 1, none="no rounding")
         with _progress(self.verbose):
             self.tree_ = train(table, y, weight, roles, settings)
+        if digits is not None and settings.weak_model is None:
+            before = total_loss(self.tree_, table, y, weight, self._loss)
+            self.tree_ = with_rounded_coefficients(self.tree_, digits)
+            after = total_loss(self.tree_, table, y, weight, self._loss)
+            self.rounding_cost_ = after / before - 1.0 if before > 0 else 0.0
 
     def _settings(self, n_classes: int) -> Settings:
         parameters.check_random_state(self.random_state)
@@ -165,6 +196,11 @@ class _ModelTree(Deployable, BaseEstimator):
             )
         is_chosen = isinstance(self.alpha, str) and self.alpha == "auto"
         alpha = STRENGTHS[0] if is_chosen else parameters.real_number("alpha", self.alpha, 0.0)
+        is_sized = isinstance(self.max_leaf_nodes, str) and self.max_leaf_nodes == "auto"
+        if is_sized and weak_model is not None:
+            raise ValueError(
+                "max_leaf_nodes='auto' is not supported with a weak_model of your own."
+            )
         return Settings(
             loss=self._loss,
             criterion=criterion,
@@ -175,8 +211,16 @@ class _ModelTree(Deployable, BaseEstimator):
             ),
             standardized=parameters.choice("scale", self.scale, {"standard": True, None: False}),
             max_depth=parameters.whole_number("max_depth", self.max_depth, 0, none="no limit"),
-            max_leaf_nodes=parameters.whole_number(
-                "max_leaf_nodes", self.max_leaf_nodes, 1, none="no limit"
+            max_leaf_nodes=_MOST_AUTOMATIC_LEAVES
+            if is_sized
+            else parameters.whole_number("max_leaf_nodes", self.max_leaf_nodes, 1, none="no limit"),
+            held_out=parameters.random_state(self.random_state) if is_sized else None,
+            ccp_alpha=parameters.real_number("ccp_alpha", self.ccp_alpha, 0.0),
+            max_leaf_terms=parameters.whole_number(
+                "max_leaf_terms", self.max_leaf_terms, 1, none="no limit"
+            ),
+            round_thresholds=parameters.tolerance(
+                "round_thresholds", self.round_thresholds, _ROUNDING_TOLERANCE
             ),
             min_samples_leaf=parameters.leaf_size(self.min_samples_leaf),
             min_gain=parameters.real_number("min_gain", self.min_gain, 0.0),
@@ -185,8 +229,11 @@ class _ModelTree(Deployable, BaseEstimator):
             n_classes=n_classes,
             weak_model=weak_model,
             transform=parameters.choice("transform", vars(self)["transform"], TRANSFORMS),
-            clamp=parameters.flag("clamp", self.clamp),
+            clamp=parameters.clamp(self.clamp),
             refine=parameters.flag("refine", self.refine),
+            subsets=parameters.choice(
+                "category_splits", self.category_splits, {"one": False, "subset": True}
+            ),
             rescore=parameters.whole_number("rescore", self.rescore, 0) or 0,
             significance=(
                 1.0
@@ -234,7 +281,30 @@ class _ModelTree(Deployable, BaseEstimator):
                 ("leaf_features", self.leaf_features),
             )
         }
-        return Roles(categorical, chosen["split_features"], chosen["leaf_features"])
+        signs = column_signs(table, self.monotonic_cst, "monotonic_cst")
+        self._check_signs(table, signs, categorical, chosen["leaf_features"])
+        may_split = chosen["split_features"] & (signs == 0)
+        return Roles(categorical, may_split, chosen["leaf_features"], signs)
+
+    def _check_signs(
+        self,
+        table: Table,
+        signs: NDArray[np.int8],
+        categorical: NDArray[np.bool_],
+        in_leaves: NDArray[np.bool_],
+    ) -> None:
+        if not signs.any():
+            return
+        if self._loss.n_outputs > 1 or self.weak_model is not None:
+            what = "several classes" if self._loss.n_outputs > 1 else "a weak_model of your own"
+            raise ValueError(f"monotonic_cst is not supported with {what}.")
+        for column in np.flatnonzero(signs).tolist():
+            if categorical[column] or not in_leaves[column]:
+                what = "holds categories" if categorical[column] else "is not in leaf_features"
+                raise ValueError(
+                    f"monotonic_cst names the column {column_name(table, column)!r}, which {what}."
+                    " Only a numeric column of the leaf models can be monotone."
+                )
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Any table in; names and number of columns are checked against those of ``fit``."""
@@ -326,6 +396,20 @@ class _ModelTree(Deployable, BaseEstimator):
         check_is_fitted(self)
         return self.tree_.max_depth
 
+    def export_text(self, max_terms: int | None = 6) -> str:
+        """The model in words: the tree, every leaf's rule and formula, the features' importance.
+
+        Parameters
+        ----------
+        max_terms : int or None, default=6
+            How many terms of a formula are shown, the most influential first; None: all.
+
+        Returns
+        -------
+        str
+        """
+        return export_text(self, max_terms)
+
     def get_n_leaves(self) -> int:
         """Number of leaves, that is, of models to read."""
         check_is_fitted(self)
@@ -355,27 +439,63 @@ class ModelTreeRegressor(RegressorMixin, _ModelTree):
         Units in which the gradients of each side of a split are compared.
     scale : {"standard", None}, default="standard"
         Units of gradients that are not renormalized: standardized over all rows, or raw.
-    alpha : float, default=1.0
+    alpha : float or "auto", default="auto"
         Penalty of the models: on the summed loss, in standardized units, so that it fades with
-        the rows in a leaf and does not depend on the scale of the features.
+        the rows in a leaf and does not depend on the scale of the features. "auto": for every
+        node the strength, from 10 up, that Akaike's criterion prefers.
     l1_ratio : float, default=0.0
         Share of the L1 norm in the penalty; 0 is ridge, 1 is lasso.
+    shrink : {"parent", "zero"}, default="parent"
+        What the ridge penalty pulls the weights of a child towards: its parent's, or zero.
     max_depth : int or None, default=3
         Largest number of splits above a leaf. 0 is the plain linear model.
-    max_leaf_nodes : int or None, default=None
-        Largest number of leaves; with it, the node with the largest gain is split first.
+    max_leaf_nodes : int, "auto" or None, default=None
+        Largest number of leaves; with it, the node with the largest gain is split first. "auto":
+        a fifth of the rows is set aside (see ``random_state``), the tree grown on the others is
+        cut back to what is best on these, and its models are fitted to all rows.
     min_samples_leaf : int, float or None, default=None
         Smallest number (or share) of rows in a leaf; None: one more than a model has terms, at
         least 10.
     min_gain : float, default=0.0
         Smallest gain of a split, as a share of the root model's loss.
+    ccp_alpha : float, default=0.0
+        Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
+        model's loss.
     max_bins : int, default=255
         A column with more distinct values is cut into so many bins of equal weight.
+    rescore : int, default=20
+        So many of the criterion's best candidates are compared by what two models would really
+        gain; 0: the criterion alone decides.
+    refine : bool, default=False
+        After a split, move its border to where its two models fit best, fit them again, and so
+        on, while the penalized loss falls.
+    category_splits : {"subset", "one"}, default="subset"
+        Splits between two sets of categories, or of one category against the rest.
+    significance : float or None, default=0.05
+        A split must be significant at this level: where no split is true, a tree grows in at most
+        this share of all cases. None: no test.
     categorical_features : "from_dtype", list of names or positions, mask, or None, \
 default="from_dtype"
         Which columns are categories. "from_dtype": those of text or of a categorical type.
     split_features, leaf_features : list of names or positions, mask, or None, default=None
         Which columns may split, and which may stand in the models; None: all.
+    transform : {"auto", "none", "winsor", "rank"}, default="auto"
+        Monotone transform of the numeric columns in the models (never in the splits): values beyond
+        the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
+        tails, where it explains more.
+    clamp : bool or pair of floats, default=True
+        In a leaf, a column counts as the nearest value that training saw there; with a pair, that
+        between these two quantiles. Models do not extrapolate.
+    max_leaf_terms : int or None, default=None
+        Largest number of columns in the formula of a leaf.
+    round_thresholds : bool or float, default=False
+        Prefer thresholds that are short to read, at the cost of at most this share of the
+        criterion's gain; True: 0.01.
+    coef_digits : int or None, default=None
+        Round the coefficients to so many significant digits; ``rounding_cost_`` says what it costs.
+    monotonic_cst : dict, array-like or None, default=None
+        Per column name or position: 1 if predictions must never fall as the column rises, -1 if
+        they must never rise, 0 if they are free. A column with a sign does not split.
     weak_model : WeakModel or None, default=None
         A model of your own for the nodes instead of the linear one; needs ``renormalize=None``.
     n_jobs : int or None, default=None
@@ -383,12 +503,15 @@ default="from_dtype"
     verbose : int, default=0
         1: report every batch of nodes on standard error.
     random_state : int, RandomState or None, default=None
-        Fitting is deterministic; accepted for scikit-learn's conventions.
+        Which rows ``max_leaf_nodes="auto"`` sets aside; None counts as 0. All else is
+        deterministic.
 
     Attributes
     ----------
     tree_ : Tree
         The fitted tree as plain arrays; see :class:`glassleaf.Tree`.
+    rounding_cost_ : float
+        With ``coef_digits``: how much larger rounding makes the training loss, as a share of it.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of str
@@ -461,9 +584,10 @@ class ModelTreeClassifier(ClassifierMixin, _ModelTree):
         What the models minimize.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into ``sample_weight``.
-    criterion, renormalize, scale, alpha, l1_ratio, max_depth, max_leaf_nodes, min_samples_leaf, \
-min_gain, max_bins, categorical_features, split_features, leaf_features, weak_model, n_jobs, \
-verbose, random_state
+    criterion, renormalize, scale, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
+min_samples_leaf, min_gain, ccp_alpha, max_bins, rescore, refine, category_splits, significance, \
+categorical_features, split_features, leaf_features, transform, clamp, max_leaf_terms, \
+round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, random_state
         See :class:`ModelTreeRegressor`.
 
     Attributes
@@ -495,22 +619,28 @@ verbose, random_state
         criterion: str | Criterion = "gradient",
         renormalize: str | None = "zscore",
         scale: str | None = "standard",
-        alpha: float | str = 1.0,
+        alpha: float | str = "auto",
         l1_ratio: float = 0.0,
-        shrink: str = "zero",
+        shrink: str = "parent",
         max_depth: int | None = 3,
-        max_leaf_nodes: int | None = None,
+        max_leaf_nodes: int | str | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
+        ccp_alpha: float = 0.0,
         max_bins: int = 255,
-        rescore: int = 0,
+        rescore: int = 20,
         refine: bool = False,
-        significance: float | None = None,
+        category_splits: str = "subset",
+        significance: float | None = 0.05,
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
-        transform: str = "none",
-        clamp: Any = False,
+        transform: str = "auto",
+        clamp: Any = True,
+        max_leaf_terms: int | None = None,
+        round_thresholds: bool | float = False,
+        coef_digits: int | None = None,
+        monotonic_cst: Any = None,
         weak_model: WeakModel | None = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -529,15 +659,21 @@ verbose, random_state
             max_leaf_nodes=max_leaf_nodes,
             min_samples_leaf=min_samples_leaf,
             min_gain=min_gain,
+            ccp_alpha=ccp_alpha,
             max_bins=max_bins,
             rescore=rescore,
             refine=refine,
+            category_splits=category_splits,
             significance=significance,
             categorical_features=categorical_features,
             split_features=split_features,
             leaf_features=leaf_features,
             transform=transform,
             clamp=clamp,
+            max_leaf_terms=max_leaf_terms,
+            round_thresholds=round_thresholds,
+            coef_digits=coef_digits,
+            monotonic_cst=monotonic_cst,
             weak_model=weak_model,
             n_jobs=n_jobs,
             verbose=verbose,

@@ -41,6 +41,8 @@ class Loss(ABC):
 
     n_outputs: int = 1
     is_quadratic: bool = False
+    # The name of the link, for explanations and exports: identity, log, logit, softmax, or custom.
+    link: str = "identity"
 
     @abstractmethod
     def derivatives(
@@ -172,6 +174,8 @@ class Huber(Loss):
 class Poisson(Loss):
     """Half the Poisson deviance of counts or rates, log link."""
 
+    link = "log"
+
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
@@ -200,6 +204,8 @@ class Poisson(Loss):
 class Gamma(Loss):
     """Half the gamma deviance of positive amounts, log link."""
 
+    link = "log"
+
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
@@ -221,6 +227,8 @@ class Gamma(Loss):
 @dataclass(frozen=True)
 class BinaryLogLoss(Loss):
     """Log loss of two classes 0 and 1; ``raw`` is the log-odds of class 1."""
+
+    link = "logit"
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
@@ -249,6 +257,7 @@ class MulticlassLogLoss(Loss):
     """Log loss of K classes, softmax of K raw scores."""
 
     n_outputs: int
+    link = "softmax"
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True

@@ -6,7 +6,23 @@ from typing import Any
 
 from glassleaf import parameters
 
-_COMMON: dict[str, Any] = {"alpha": 1.0, "l1_ratio": 0.0, "min_gain": 0.0}
+# Everything that goes beyond the paper, turned off.
+_COMMON: dict[str, Any] = {
+    "alpha": 1.0,
+    "l1_ratio": 0.0,
+    "shrink": "zero",
+    "min_gain": 0.0,
+    "ccp_alpha": 0.0,
+    "max_leaf_terms": None,
+    "round_thresholds": False,
+    "coef_digits": None,
+    "significance": None,
+    "rescore": 0,
+    "refine": False,
+    "category_splits": "one",
+    "transform": "none",
+    "clamp": False,
+}
 
 PAPER_METHODS: dict[str, dict[str, Any]] = {
     "MT-G": {"criterion": "gradient", "renormalize": None, "scale": None},

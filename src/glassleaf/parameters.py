@@ -90,6 +90,35 @@ def leaf_size(value: Any) -> int | float | None:
     return float(value)
 
 
+def clamp(value: Any) -> bool | tuple[float, float]:
+    """clamp: whether, or two quantiles."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    accepted = "True, False, or two quantiles such as (0.01, 0.99)"
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise TypeError(f"clamp={describe(value)} must be {accepted}.")
+    low, high = (real_number("clamp", share, 0.0, 1.0) for share in value)
+    if low >= high:
+        raise ValueError(f"clamp={describe(value)} must be {accepted}, the lower one first.")
+    return low, high
+
+
+def tolerance(name: str, value: Any, default: float) -> float | None:
+    """A share, True for the default one, False for none (None)."""
+    if isinstance(value, (bool, np.bool_)):
+        return default if value else None
+    return real_number(name, value, 0.0, 1.0)
+
+
+def random_state(value: Any) -> np.random.RandomState:
+    """A generator of random numbers; None counts as 0, so that a fit can be repeated."""
+    if isinstance(value, np.random.RandomState):
+        return value
+    if isinstance(value, np.random.Generator):
+        return np.random.RandomState(value.integers(2**32))
+    return np.random.RandomState(0 if value is None else int(value) % 2**32)
+
+
 def check_random_state(value: Any) -> None:
     """Fitting draws no random numbers; what is passed must still make sense."""
     is_seed = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))

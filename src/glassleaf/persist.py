@@ -15,7 +15,7 @@ from glassleaf.document import FORMAT, VERSION, Document, arrays
 from glassleaf.errors import ExportError, ModelFileError, describe
 from glassleaf.losses import Loss
 from glassleaf.table import Column
-from glassleaf.tree import Tree
+from glassleaf.tree import Candidates, Seen, Tree
 
 _CRITERIA = ("GradientGain", "InformationGain", "VarianceReduction")
 _CLASS_LOSSES = (losses.BinaryLogLoss, losses.MulticlassLogLoss)
@@ -64,6 +64,17 @@ def model_document(fitted: Fitted) -> Document:
         "columns": [_column(column) for column in tree.columns],
         "terms": {**_lists(tree.terms, "terms"), "n_terms": int(tree.terms.n_terms)},
         "tree": _lists(tree, "tree"),
+        **_records(tree),
+    }
+
+
+def _records(tree: Tree) -> Document:
+    """What training saw, where the tree still knows."""
+    if tree.records is None:
+        return {}
+    return {
+        "seen": _lists(tree.records, "seen"),
+        "candidates": _lists(tree.records.candidates, "candidates"),
     }
 
 
@@ -161,7 +172,12 @@ def from_document(document: Document) -> Fitted:
         for c in document["columns"]
     )
     terms = Terms(**_arrays(document, "terms", single), n_terms=document["terms"]["n_terms"])
-    tree = Tree(columns=columns, terms=terms, **_arrays(document, "tree", single))
+    records = None
+    if "seen" in document:
+        candidates = Candidates(**_arrays(document, "candidates", single))
+        records = Seen(**_arrays(document, "seen", single), candidates=candidates)
+    arrays_of_tree = _arrays(document, "tree", single)
+    tree = Tree(columns=columns, terms=terms, **arrays_of_tree, records=records)
     return Fitted(
         estimator=document["estimator"]["class"],
         parameters={

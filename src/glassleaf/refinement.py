@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.criteria import Side
-from glassleaf.search import Split, best_split
+from glassleaf.search import Split, best_split, readable
 from glassleaf.splitting import Node, SplitSearch, all_gains, route
 from glassleaf.weak_models import LinearModels, NodeModel
 
@@ -96,6 +96,8 @@ def _step(
         attempt.split = attempt.node.split
         better = best_split(found[attempt.node.id], now + 2 * _WORTH_A_STEP * attempt.objective)
         if better is not None:
+            if search.rounding is not None:
+                better = readable(found[attempt.node.id], better, search.rounding)
             attempt.node.split = replace(better, gain=attempt.split.gain)
             moving.append(attempt)
             before.append(attempt.objective)
@@ -109,14 +111,13 @@ def _refit(
     """Fit the children to their new rows, starting from where they were; undo what is no better."""
     if not moving:
         return []
-    ids = [child.id for attempt in moving for child in attempt.children]
-    parents = [attempt.node.model for attempt in moving for _ in range(2)]
-    fresh = models.children_in_place(ids, parents)
     children = [child for attempt in moving for child in attempt.children]
+    parents = [attempt.node.model for attempt in moving for _ in range(2)]
+    fresh = models.refit(
+        [child.id for child in children], [child.model for child in children], parents
+    )
     for child, model in zip(children, fresh, strict=True):
-        model.adopt(*child.model.raw_parameters())
         child.model = model
-    models.fit(ids, fresh)
     worse = []
     for attempt, objective in zip(moving, before, strict=True):
         if not attempt.objective < objective:

@@ -33,7 +33,7 @@ class Shortlist:
     node: int
     model: NodeModel
     splits: Sequence[Split]
-    n_candidates: int
+    n_candidates: float
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ class Rows:
     blocks: list[Compressed]
     spans: dict[int, tuple[int, int]]
     vectors: Floats
+    held: Floats | None = None  # weights of the rows that are set aside, which have none meanwhile
 
     @property
     def n_kept(self) -> int:
@@ -184,6 +185,16 @@ def _statistics(rows: Rows, start: int, stop: int, loss: Loss) -> Floats:
     return np.concatenate([*sums, loss.support(target, weight)])
 
 
+def target_sums(rows: Rows, node: int, n_classes: int) -> Floats:
+    """Weight of every class in a node or, without classes, the weighted sum of the target."""
+    here = slice(*rows.spans[node])
+    target, weight = rows.target[here], rows.weight[here]
+    if not n_classes:
+        return np.array([target @ weight])
+    of_classes = np.bincount(target.astype(np.intp), weights=weight, minlength=n_classes)
+    return of_classes.astype(np.float64)
+
+
 def column_ranges(rows: Rows, node: int) -> Ranges:
     """Ranges of the kept columns in a node, in the units in which its rows are stored."""
     start, stop = rows.spans[node]
@@ -201,6 +212,12 @@ def move_dense(rows: Rows, node: int, center: Floats, scale: Floats) -> None:
     start, stop = rows.spans[node]
     rows.dense[start:stop] -= center
     rows.dense[start:stop] /= scale
+
+
+def clip_dense(rows: Rows, node: int, low: Floats, high: Floats) -> None:
+    """Clamp the dense columns of a node."""
+    start, stop = rows.spans[node]
+    np.clip(rows.dense[start:stop], low, high, out=rows.dense[start:stop])
 
 
 def _column_sums(
@@ -521,6 +538,8 @@ def route(
     rows.dense[here] = rows.dense[here][order]
     rows.target[here] = rows.target[here][order]
     rows.weight[here] = rows.weight[here][order]
+    if rows.held is not None:
+        rows.held[here] = rows.held[here][order]
     if rows.n_sparse:
         rows.sparse.reorder(start, stop, order)
     for stored in rows.blocks:
@@ -535,3 +554,33 @@ def merge(rows: Rows, node: int, children: tuple[int, int]) -> None:
     start, _ = rows.spans.pop(children[0])
     _, stop = rows.spans.pop(children[1])
     rows.spans[node] = (start, stop)
+
+
+def cover(rows: Rows, node: int, children: tuple[int, int]) -> None:
+    """Give a node the rows of its children, which keep them."""
+    rows.spans[node] = (rows.spans[children[0]][0], rows.spans[children[1]][1])
+
+
+def rename(rows: Rows, number: dict[int, int]) -> None:
+    """Give nodes new numbers, and forget those without."""
+    rows.spans = {number[node]: span for node, span in rows.spans.items() if node in number}
+
+
+# --- rows set aside ------------------------------------------------------------------------------
+
+
+def held_loss(rows: Rows, node: int, coef: Floats, intercept: Floats, loss: Loss) -> float:
+    """Loss of a node's rows that are set aside."""
+    assert rows.held is not None
+    start, stop = rows.spans[node]
+    raw = raw_prediction(rows, start, stop, coef, intercept)
+    given = raw.ravel() if len(intercept) == 1 else raw
+    value, _, _ = loss.derivatives(rows.target[start:stop], given, with_hessian=False)
+    return float(rows.held[start:stop] @ value)
+
+
+def take_back(rows: Rows) -> None:
+    """Give the rows that are set aside their weight again."""
+    assert rows.held is not None
+    rows.weight += rows.held
+    rows.held[:] = 0.0

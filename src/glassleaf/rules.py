@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from glassleaf.plain import PlainModel, Split
+from glassleaf.values import ANY_NUMBER
 
 _MOST_LISTED = 6
 
@@ -16,6 +17,8 @@ def in_words(model: PlainModel, split: Split, is_left: bool) -> str:
     'age <= 37.5 or missing'
     """
     column = model.columns[split.column]
+    if split.threshold == ANY_NUMBER:
+        return f"{column.name} is {'not ' if is_left else ''}missing"
     if column.categories is None:
         text = f"{column.name} {'<=' if is_left else '>'} {split.threshold:.6g}"
     else:

@@ -20,7 +20,7 @@ from scipy.special import gammaincc
 Floats = NDArray[np.float64]
 
 
-def chance(gain: float, dispersion: float, shares: Floats, n_candidates: int) -> float:
+def chance(gain: float, dispersion: float, shares: Floats, n_candidates: float) -> float:
     """Probability that the best of so many splits gains this much where none is true.
 
     >>> round(chance(gain=1.92, dispersion=1.0, shares=np.ones(1), n_candidates=1), 3)

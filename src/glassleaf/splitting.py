@@ -19,11 +19,14 @@ from glassleaf.rescoring import Shortlist, best_rescored
 from glassleaf.search import (
     FeatureGains,
     Question,
+    Rival,
     Split,
     best_split,
     block_gains,
     complete,
     node_extent,
+    readable,
+    rivals,
     shortlist,
 )
 from glassleaf.weak_models import LinearModels, NodeModel, fixed_units
@@ -68,6 +71,7 @@ class SplitSearch:
     loss: Loss
     rescore: int
     refine: bool
+    rounding: float | None
 
 
 @dataclass
@@ -79,6 +83,7 @@ class Node:
     model: NodeModel
     split: Split | None = None
     children: tuple[int, int] | None = None
+    rivals: Sequence[Rival] = ()
 
 
 def find_splits(
@@ -110,7 +115,10 @@ def find_splits(
         able, _best_splits(backend, models, search, limits, able, found), strict=True
     ):
         if split is not None and split.gain > least and not split.p_value > limits.significance:
+            if search.rounding is not None:
+                split = readable(found[node.id], split, search.rounding)
             node.split = split
+            node.rivals = rivals(found[node.id], split.column)
 
 
 def _best_splits(
@@ -132,7 +140,7 @@ def _best_splits(
     for node, floor, split in zip(nodes, floors, best, strict=True):
         own = found[node.id]
         splits = shortlist(own, search.rescore, floor) if search.rescore else [split]
-        n_candidates = sum(int(np.isfinite(feature.gains).sum()) for feature in own)
+        n_candidates = sum(feature.n_choices for feature in own)
         lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
     return best_rescored(backend, models, search.loss, lists, is_tested)
 

@@ -8,7 +8,7 @@ a float64 matrix with categories as codes, NaN for missing and ``UNKNOWN`` for a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -354,6 +354,31 @@ def select_columns(table: Table, chosen: Any, parameter: str) -> NDArray[np.bool
     for item in items:
         mask[_position(table, item, parameter)] = True
     return mask
+
+
+def column_signs(table: Table, given: Any, parameter: str) -> NDArray[np.int8]:
+    """Signs by column (a dict by name or position, or one per column) as an array."""
+    signs = np.zeros(table.n_columns, dtype=np.int8)
+    if given is None:
+        return signs
+    if isinstance(given, Mapping):
+        pairs = [(_position(table, item, parameter), sign) for item, sign in given.items()]
+    else:
+        listed = list(given) if isinstance(given, (Sequence, np.ndarray)) else []
+        if isinstance(given, str) or len(listed) != table.n_columns:
+            raise ValueError(
+                f"{parameter}={describe(given)} must be a dict from column names to 1, 0 or -1, or"
+                f" have one of these for each of the {table.n_columns} columns."
+            )
+        pairs = list(enumerate(listed))
+    for column, sign in pairs:
+        if isinstance(sign, (bool, np.bool_)) or sign not in (-1, 0, 1):
+            raise ValueError(
+                f"{parameter} of column {column_name(table, column)!r} is {describe(sign)}; it must"
+                " be 1 (never falls), -1 (never rises) or 0 (free)."
+            )
+        signs[column] = sign
+    return signs
 
 
 def _position(table: Table, item: Any, parameter: str) -> int:

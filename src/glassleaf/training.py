@@ -14,20 +14,24 @@ from glassleaf import _kernels, binning
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.backends.local import LocalBackend
-from glassleaf.binning import FeatureBins
+from glassleaf.binning import Block, FeatureBins
 from glassleaf.compressed import Compressed
 from glassleaf.criteria import Criterion
 from glassleaf.design import Design, DesignBuilder, Layout, Terms, weighted_moments
+from glassleaf.finishing import narrow_leaves, shorten_leaves, stored_columns
 from glassleaf.growth import grow
 from glassleaf.losses import Loss
 from glassleaf.newton import Penalty
+from glassleaf.pruning import prune_by_held_out, prune_weakest
+from glassleaf.records import category_sides, mean_targets, what_was_seen
 from glassleaf.renormalizers import Renormalizer
+from glassleaf.rounding import to_digits
 from glassleaf.rows import Rows
 from glassleaf.search import Question
 from glassleaf.splitting import Limits, Node, SplitSearch
-from glassleaf.table import Codes, Column, Table, learn_columns, raw_matrix
+from glassleaf.table import Codes, Column, Table, learn_columns, raw_matrix, raw_pieces
 from glassleaf.transforms import Distribution, Knots, learn_knots
-from glassleaf.tree import LEAF, CustomLeaves, Tree, term_matrix
+from glassleaf.tree import LEAF, CustomLeaves, Seen, Tree, term_matrix
 from glassleaf.weak_models import CustomModels, LinearModels, Shrinkage, WeakModel
 
 Floats = NDArray[np.float64]
@@ -40,6 +44,8 @@ _MAX_PARAMETERS = 10_000
 _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
 
 
+# Share of the rows that choose the size of a tree.
+_HELD_SHARE = 0.2
 # Size of the columns that one task reads at a time.
 _GROUP_BYTES = 1 << 26
 
@@ -62,20 +68,31 @@ class Settings:
     n_classes: int
     weak_model: WeakModel | None
     transform: str
-    clamp: bool
+    clamp: bool | tuple[float, float]
     shrinkage: Shrinkage
     rescore: int
     significance: float
     refine: bool
+    subsets: bool
+    round_thresholds: float | None
+    max_leaf_terms: int | None
+    ccp_alpha: float
+    held_out: np.random.RandomState | None
 
 
 @dataclass(frozen=True)
 class Roles:
-    """What each column is and may be used for."""
+    """What each column is and may be used for; ``signs`` are those that its weights may have.
+
+    A sign is 1 (a prediction must not fall as the column rises), -1 or 0 (free). A column with a
+    sign does not split: then no change of it leads to another leaf, and what holds for every leaf
+    holds for the tree.
+    """
 
     categorical: Bools
     splits: Bools
     leaves: Bools
+    signs: NDArray[np.int8]
 
 
 def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Settings) -> Tree:
@@ -105,37 +122,98 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
         spans={0: (0, len(y))},
         vectors=np.empty((len(y), _vector_width(settings))),
     )
-    search = SplitSearch(
+    if settings.held_out is not None:
+        rows.held = np.where(settings.held_out.random(len(y)) < _HELD_SHARE, rows.weight, 0.0)
+        rows.weight -= rows.held
+    search = _split_search(blocks, design, len(y), settings)
+    with LocalBackend(rows, settings.n_threads) as backend:
+        models: LinearModels | CustomModels
+        if settings.weak_model is None:
+            penalty = _with_signs(settings.penalty, design, roles.signs)
+            models = LinearModels(
+                backend, design.layout, settings.loss, penalty, settings.shrinkage
+            )
+        else:
+            models = CustomModels(backend, settings.weak_model, settings.loss)
+        start = settings.loss.start(y, weight)
+        nodes = grow(backend, models, search, _limits(search, settings), start)
+        if isinstance(models, LinearModels):
+            nodes = _finished(backend, models, search, nodes, design, settings)
+        ranges = _clamps(backend, nodes, design) if settings.clamp else None
+        target = mean_targets(backend, nodes, settings.n_classes, center, scale)
+    seen = what_was_seen(nodes, table, columns, features, design, target, scale)
+    tree = _to_tree(nodes, columns, design, center, scale, ranges, seen)
+    if settings.weak_model is None or custom_units is None:
+        return tree
+    return _with_custom_leaves(tree, nodes, settings.weak_model, custom_units)
+
+
+def _split_search(
+    blocks: Sequence[Block], design: Design, n_rows: int, settings: Settings
+) -> SplitSearch:
+    is_linear = settings.weak_model is None
+    question = Question(
+        settings.criterion,
+        settings.renormalizer,
+        _min_count(design, n_rows, settings),
+        settings.subsets,
+    )
+    return SplitSearch(
         blocks,
         design.layout,
-        Question(settings.criterion, settings.renormalizer, _min_count(design, len(y), settings)),
+        question,
         settings.standardized,
         settings.n_classes,
         settings.loss,
-        settings.rescore if settings.weak_model is None else 0,
-        settings.refine and settings.weak_model is None,
+        settings.rescore if is_linear else 0,
+        settings.refine and is_linear,
+        settings.round_thresholds,
     )
-    limits = Limits(
+
+
+def _limits(search: SplitSearch, settings: Settings) -> Limits:
+    return Limits(
         settings.max_depth,
         settings.max_leaf_nodes,
         search.question.min_count,
         settings.min_gain,
         settings.significance if settings.weak_model is None else 1.0,
     )
-    with LocalBackend(rows, settings.n_threads) as backend:
-        models: LinearModels | CustomModels
-        if settings.weak_model is None:
-            models = LinearModels(
-                backend, design.layout, settings.loss, settings.penalty, settings.shrinkage
-            )
-        else:
-            models = CustomModels(backend, settings.weak_model, settings.loss)
-        nodes = grow(backend, models, search, limits, settings.loss.start(y, rows.weight))
-        ranges = _clamps(backend, nodes, design) if settings.clamp else None
-    tree = _to_tree(nodes, columns, design, center, scale, ranges)
-    if settings.weak_model is None or custom_units is None:
-        return tree
-    return _with_custom_leaves(tree, nodes, settings.weak_model, custom_units)
+
+
+def _finished(
+    backend: Backend,
+    models: LinearModels,
+    search: SplitSearch,
+    nodes: list[Node],
+    design: Design,
+    settings: Settings,
+) -> list[Node]:
+    """The tree pruned, and its leaves made narrower and shorter, as far as that is asked for."""
+    if settings.held_out is not None:
+        nodes = prune_by_held_out(backend, models, settings.loss, nodes)
+    if settings.ccp_alpha > 0:
+        nodes = prune_weakest(backend, nodes, settings.ccp_alpha)
+    if isinstance(settings.clamp, tuple):
+        narrow_leaves(backend, models, search.blocks, nodes, design, settings.clamp)
+    if settings.max_leaf_terms is not None:
+        shorten_leaves(models, nodes, design, settings.max_leaf_terms)
+    return nodes
+
+
+def _with_signs(penalty: Penalty, design: Design, signs: NDArray[np.int8]) -> Penalty:
+    """The penalty with the bounds that signs put on the weights of stored columns."""
+    if not signs.any():
+        return penalty
+    of_term = np.zeros(design.terms.n_terms)
+    constrained = np.flatnonzero(signs)
+    of_term[design.terms.first_term[constrained]] = signs[constrained]
+    of_column = of_term[design.layout.term]
+    return replace(
+        penalty,
+        lower=np.where(of_column > 0, 0.0, -np.inf),
+        upper=np.where(of_column < 0, 0.0, np.inf),
+    )
 
 
 def _slope_at_start(loss: Loss, y: Floats, weight: Floats) -> Floats:
@@ -303,12 +381,7 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
     """What every node saw of every numeric column, in the units of the terms."""
     shape = (len(nodes), len(design.terms.first_term))
     low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
-    kept = design.layout.n_dense + design.layout.n_sparse
-    stored_of = np.full(design.terms.n_terms, -1)
-    stored_of[design.layout.term[:kept]] = np.arange(kept)
-    numeric = ~design.terms.is_category & (design.terms.first_term >= 0)
-    numeric[numeric] = stored_of[design.terms.first_term[numeric]] >= 0
-    stored = stored_of[design.terms.first_term[numeric]]
+    numeric, stored = stored_columns(design)
     leaves = [node for node in nodes if node.children is None]
     found = backend.sum(on_rows.column_ranges, [(node.id,) for node in leaves])
     for node, ranges in zip(leaves, found, strict=True):
@@ -329,6 +402,7 @@ def _to_tree(
     center: float,
     scale: float,
     clamps: tuple[Floats, Floats] | None,
+    seen: Seen,
 ) -> Tree:
     """Plain arrays on the raw scale of columns and target."""
     n_nodes, n_outputs = len(nodes), len(nodes[0].model.theta)
@@ -345,7 +419,7 @@ def _to_tree(
         everywhere = np.full((n_nodes, len(columns)), np.inf)
         clamps = -everywhere, everywhere
     splits = [node.split for node in nodes]
-    first_category, categories = _category_sides(nodes, columns)
+    first_category, categories = category_sides(splits, columns)
     return Tree(
         columns=columns,
         terms=design.terms,
@@ -365,23 +439,8 @@ def _to_tree(
         weight=np.array([node.model.weight for node in nodes]),
         gain=scale**2 * np.array([s.gain if s else 0.0 for s in splits]),
         loss=scale**2 * np.array([node.model.loss for node in nodes]),
+        records=seen,
     )
-
-
-def _category_sides(
-    nodes: Sequence[Node], columns: Sequence[Column]
-) -> tuple[NDArray[np.int64], Bools]:
-    first = np.full(len(nodes), -1, dtype=np.int64)
-    sides: list[Bools] = []
-    used = 0
-    for node in nodes:
-        if node.split is None or not node.split.is_categorical:
-            continue
-        n_categories = len(columns[node.split.column].categories or ())
-        first[node.id] = used
-        sides.append(node.split.left_of_bin[:n_categories])
-        used += n_categories
-    return first, np.concatenate(sides) if sides else np.zeros(0, dtype=np.bool_)
 
 
 def _with_custom_leaves(
@@ -394,3 +453,38 @@ def _with_custom_leaves(
         coef=np.zeros((len(nodes), 0)),
         intercept=np.full(len(nodes), np.nan),
     )
+
+
+# --- shorter numbers -----------------------------------------------------------------------------
+
+
+def with_rounded_coefficients(tree: Tree, digits: int) -> Tree:
+    """Coefficients of so many digits, and intercepts that keep every node's mean prediction.
+
+    An intercept is rounded too, to what that many digits of the node's spread of scores need.
+    """
+    coef = tree.coef.reshape(tree.node_count, -1, tree.terms.n_terms)
+    intercept = tree.intercept.reshape(tree.node_count, -1)
+    rounded = np.vectorize(to_digits, otypes=[np.float64])(coef, digits)
+    shift = np.einsum("nkt,nt->nk", coef - rounded, tree.seen.mean)
+    spread = np.sqrt(np.einsum("nkt,nt->nk", coef**2, tree.seen.spread**2))
+    moved = intercept + shift
+    size = np.where(spread > 0, spread, np.abs(moved))
+    exponent = np.floor(np.log10(np.where(size > 0, size, 1.0)))
+    decimals = (digits - 1 - exponent).astype(int)
+    moved = np.vectorize(round, otypes=[np.float64])(moved, decimals)
+    return replace(
+        tree, coef=rounded.reshape(tree.coef.shape), intercept=moved.reshape(tree.intercept.shape)
+    )
+
+
+def total_loss(tree: Tree, table: Table, y: Floats, weight: Floats, loss: Loss) -> float:
+    """The loss of a finished tree on some rows, in the units in which it was fitted."""
+    center, scale = loss.target_units(y, weight)
+    total = 0.0
+    for rows, matrix in raw_pieces(table, tree.columns):
+        raw = (tree.raw(matrix, tree.apply(matrix)) - center) / scale
+        given = raw.ravel() if loss.n_outputs == 1 else raw
+        value, _, _ = loss.derivatives((y[rows] - center) / scale, given, with_hessian=False)
+        total += float(weight[rows] @ value)
+    return total

@@ -6,7 +6,7 @@ node i,
 * ``left[i], right[i]`` are its children, -1 for a leaf, and ``feature[i]`` the column it splits;
 * a number goes left if ``x <= threshold[i]``. A category goes left if its entry of
   ``left_categories(i)`` is true, or by ``unknown_left[i]`` if training never saw it. A missing
-  value goes by ``missing_left[i]``;
+  value goes by ``missing_left[i]``; the threshold is ``ANY_NUMBER`` if only these go right;
 * the raw prediction of its model is ``intercept[i] + sum(coef[i] * terms)``. For a numeric table
   the first terms are the columns in their order, so that this is ``intercept[i] + coef[i] @ x``;
   see ``Terms`` for transforms, categories and missing values. With K outputs (classes),
@@ -28,6 +28,7 @@ from scipy import sparse
 
 from glassleaf import _kernels
 from glassleaf.design import Terms
+from glassleaf.errors import GlassleafError
 from glassleaf.table import Column
 
 Floats = NDArray[np.float64]
@@ -45,6 +46,46 @@ class CustomLeaves:
     models: tuple[Any, ...]
     center: Floats
     scale: Floats
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """At every split, the best candidates of the best features, by the criterion.
+
+    The feature of the split itself comes first. Candidate k stood at ``node[k]`` and is described
+    as splits are in :class:`Tree`. Its feature's gains are the points ``first_point[k]`` to
+    ``first_point[k + 1]`` (exclusive) of ``position`` and ``curve``: thresholds ascending, or for
+    categories the ranks of the candidates.
+    """
+
+    node: Ints
+    feature: Ints
+    gain: Floats
+    threshold: Floats
+    missing_left: Bools
+    has_missing: Bools
+    first_category: NDArray[np.int64]
+    categories: Bools
+    first_point: NDArray[np.int64]
+    position: Floats
+    curve: Floats
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What training saw. Explanations read it; predictions do not.
+
+    ``mean[i], spread[i]`` are those of the terms in node i (none for models of your own),
+    ``target[i]`` the mean of y (one number) or the share of every class. ``low[j], high[j]`` is
+    the range of numeric column j in all rows, NaN where all values are missing.
+    """
+
+    mean: Floats
+    spread: Floats
+    target: Floats
+    low: Floats
+    high: Floats
+    candidates: Candidates
 
 
 @dataclass(frozen=True)
@@ -69,7 +110,18 @@ class Tree:
     weight: Floats
     gain: Floats
     loss: Floats
+    records: Seen | None = None
     custom: CustomLeaves | None = None
+
+    @property
+    def seen(self) -> Seen:
+        """What training saw; a tree from an older model file does not know."""
+        if self.records is None:
+            raise GlassleafError(
+                "This model comes from a file that holds no records of its training, which"
+                " explanations need. Fit the model and save it again."
+            )
+        return self.records
 
     @property
     def node_count(self) -> int:

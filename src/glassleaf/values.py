@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
+
+# The threshold of a split between values and missing ones; finite, for not every file or language
+# knows infinity.
+ANY_NUMBER = sys.float_info.max
 
 # The missing markers of pandas, which are neither None nor NaN.
 _MARKERS = ("NAType", "NaTType")

@@ -22,6 +22,7 @@ from glassleaf.information import with_best_alpha
 from glassleaf.losses import Loss
 from glassleaf.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 from glassleaf.renormalizers import NodeUnits
+from glassleaf.selection import eliminate
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +56,7 @@ class NodeModel:
     (a constant column has spread 0). ``center`` and ``unit`` lead from there to raw values:
     ``raw = center + unit * stored``. ``theta`` are the parameters per output, for columns of mean
     0 and spread 1, intercept last; ``towards`` are the weights that the penalty pulls to, None for
-    zero, and ``alpha`` is how hard.
+    zero, and ``alpha`` is how hard. Columns that are left out have the weight zero.
     """
 
     count: int
@@ -68,6 +69,7 @@ class NodeModel:
     theta: Floats
     alpha: float = 0.0
     towards: Floats | None = None
+    is_left_out: NDArray[np.bool_] | None = None
     loss: float = np.nan
     penalty: float = 0.0
     custom: Any = None
@@ -137,23 +139,56 @@ class LinearModels:
 
     def children(self, ids: Sequence[int], parents: Sequence[NodeModel]) -> list[NodeModel]:
         """Models of new nodes, each starting from its parent's parameters."""
-        models = self.children_in_place(ids, parents)
+        models = [replace(parent) for parent in parents]
+        self._measure(ids, models)
         far = [k for k, model in enumerate(models) if self._is_far_out(model)]
         if far:
             self._move([ids[k] for k in far], [models[k] for k in far])
-            for k in far:
-                self._start_from(models[k], parents[k])
-        return models
-
-    def children_in_place(
-        self, ids: Sequence[int], parents: Sequence[NodeModel]
-    ) -> list[NodeModel]:
-        """The same with the rows left in the units of the parent."""
-        models = [replace(parent) for parent in parents]
-        self._measure(ids, models)
         for model, parent in zip(models, parents, strict=True):
             self._start_from(model, parent)
         return models
+
+    def refit(
+        self,
+        ids: Sequence[int],
+        models: Sequence[NodeModel],
+        parents: Sequence[NodeModel | None],
+    ) -> list[NodeModel]:
+        """Models fitted anew to rows that have changed, starting from what they were."""
+        fresh = [replace(model) for model in models]
+        self._measure(ids, fresh)
+        for model, old, parent in zip(fresh, models, parents, strict=True):
+            if parent is not None:
+                self._start_from(model, parent)
+            model.adopt(*old.raw_parameters())
+        self.fit(ids, fresh)
+        return fresh
+
+    def shorten(
+        self,
+        ids: Sequence[int],
+        models: Sequence[NodeModel],
+        column_of: NDArray[np.int64],
+        max_columns: int,
+    ) -> None:
+        """Leave out columns until so many are left, and fit the others again.
+
+        ``column_of`` says which of the stored columns stand or fall together.
+        """
+        fits = {node: (m, self._new_fit(m)) for node, m in zip(ids, models, strict=True)}
+        for node, sums in self._round(fits).items():
+            model = fits[node][0]
+            assert sums.hessian is not None
+            n_outputs, size = model.theta.shape
+            matrix = sums.hessian.reshape(n_outputs * size, -1).copy()
+            ridge = np.append(np.full(size - 1, self._penalty_of(model).l2), 0.0)
+            matrix[np.diag_indices_from(matrix)] += np.tile(ridge, n_outputs)
+            group = np.tile(np.append(column_of, -1), n_outputs)
+            kept = eliminate(matrix, model.theta.ravel(), group, max_columns)
+            model.is_left_out = ~np.isin(column_of, sorted(kept))
+            model.theta = model.theta.copy()
+            model.theta[:, :-1][:, model.is_left_out] = 0.0
+        self.fit(ids, models)
 
     def share_units(self, models: Sequence[NodeModel]) -> bool:
         """Whether the rows of several nodes are stored in the same units."""
@@ -243,7 +278,16 @@ class LinearModels:
                     del fits[node]
 
     def _penalty_of(self, model: NodeModel) -> Penalty:
-        return replace(self._penalty, alpha=model.alpha, towards=model.towards)
+        penalty = replace(self._penalty, alpha=model.alpha, towards=model.towards)
+        if model.is_left_out is None:
+            return penalty
+        lower = np.full(len(model.mean), -np.inf) if penalty.lower is None else penalty.lower
+        upper = np.full(len(model.mean), np.inf) if penalty.upper is None else penalty.upper
+        return replace(
+            penalty,
+            lower=np.where(model.is_left_out, 0.0, lower),
+            upper=np.where(model.is_left_out, 0.0, upper),
+        )
 
     def _new_fit(self, model: NodeModel) -> NewtonFit:
         choose = None

@@ -97,7 +97,7 @@ def explanations(monkeypatch: pytest.MonkeyPatch) -> None:
             for k in range(len(raw))
         ]  # fmt: skip
 
-    def reasons(estimator: Any, X: Any, k: int) -> list[list[StubReason]]:
+    def reasons(estimator: Any, X: Any, k: int, favorable: Any = "high") -> list[list[StubReason]]:
         return [[StubReason("age", -0.3), StubReason("income", -0.2)][:k]] * X.num_rows
 
     monkeypatch.setattr(glassleaf, "explain", explain, raising=False)

@@ -58,14 +58,16 @@ def scale_of(estimator: Any, X: Any | None) -> Scale:
 
 
 def _from_rows(estimator: Any, X: Any) -> Floats:
-    tree = estimator.tree_
+    columns = plain_model(estimator).columns
     leaves = estimator.apply(X)
-    out = np.zeros((tree.node_count, len(tree.columns)))
-    for j, column in enumerate(tree.columns):
+    out = np.zeros((estimator.tree_.node_count, len(columns)))
+    for j, column in enumerate(columns):
         if column.categories is not None:
             out[:, j] = 1.0
             continue
         values = np.asarray(X[column.name].to_numpy(), dtype=np.float64)
+        if column.knots:
+            values = np.interp(values, *zip(*column.knots, strict=True))
         for leaf in np.unique(leaves):
             here = values[leaves == leaf]
             out[leaf, j] = np.nanstd(here) if np.isfinite(here).any() else 0.0

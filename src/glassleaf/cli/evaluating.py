@@ -158,6 +158,7 @@ def labeled_rows(
     estimator: Any,
     path: str,
     target: str | None,
+    weight: str | None,
     dialect: Dialect,
     missing: Sequence[str],
     on_error: OnError,
@@ -167,10 +168,15 @@ def labeled_rows(
         reader = Reader(source, problems, missing, dialect.decimal)
         reader.require_columns(estimator.tree_.columns)
         name = target_column(target, estimator, source)
-        parts = list(labeled_chunks(estimator, reader, name, None))
+        check_column(weight, source)
+        parts = list(labeled_chunks(estimator, reader, name, weight))
     reader.say_unseen()
     problems.count_said()
     if not parts:
         raise DataError(f"{source.name} has no usable rows.")
-    X = pa.concat_tables([part.X for part in parts])
-    return Labeled(X, np.concatenate([part.y for part in parts]), None)
+    weights = None if weight is None else np.concatenate([part.weight for part in parts])
+    return Labeled(
+        pa.concat_tables([part.X for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        weights,
+    )

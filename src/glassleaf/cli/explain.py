@@ -20,6 +20,12 @@ def explain(
     reasons: Annotated[
         int | None, typer.Option(min=1, help="Only so many reasons: the columns that hurt most.")
     ] = None,
+    favorable: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL", help="For --reasons: the class that is good for the row; or high, low."
+        ),
+    ] = None,
     json: options.Json = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -39,7 +45,8 @@ def explain(
     found = list(explanations.explain_rows(estimator, X))
     hurting: list[Any] = [None] * len(found)
     if reasons is not None:
-        hurting = list(explanations.reasons(estimator, X, reasons))
+        good = explain_screen.favorable_score(estimator, favorable)
+        hurting = list(explanations.reasons(estimator, X, reasons, good))
     if json:
         pairs = zip(numbers, found, hurting, strict=True)
         screen.write_json([explain_screen.as_json(*pair) for pair in pairs])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from glassleaf.cli.models import label_of
 from glassleaf.cli.screen import number, signed_bar
 from glassleaf.deployment import plain_model
 from glassleaf.errors import require
@@ -19,6 +20,11 @@ text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
 _BAR = 12
 _LONGEST_NAME = 32
 _MOST_TERMS = 12
+
+
+def favorable_score(estimator: Any, given: str | None) -> Any:
+    """Which score is good for a row: "high", "low", or a class; None: as the library has it."""
+    return given if given in (None, "high", "low") else label_of(estimator, given, "--favorable")
 
 
 def as_json(row: int, explanation: Any, reasons: Sequence[Any] | None) -> dict[str, Any]:

@@ -15,9 +15,10 @@ def explain_rows(estimator: Any, X: Any) -> Sequence[Any]:
     return _offered(glassleaf, "explain")(estimator, X)  # type: ignore[no-any-return]
 
 
-def reasons(estimator: Any, X: Any, k: int) -> Sequence[Any]:
+def reasons(estimator: Any, X: Any, k: int, favorable: Any = None) -> Sequence[Any]:
     """The k features that hurt each row most."""
-    return _offered(glassleaf, "reasons")(estimator, X, k=k)  # type: ignore[no-any-return]
+    more = {} if favorable is None else {"favorable": favorable}
+    return _offered(glassleaf, "reasons")(estimator, X, k=k, **more)  # type: ignore[no-any-return]
 
 
 def has_explanations() -> bool:

@@ -76,12 +76,12 @@ def export(
 ) -> None:
     """Write a model as ONNX, PMML, SQL, C, Python, JavaScript, or a scorecard (CSV, Excel)."""
     from glassleaf.cli import exporting
-    from glassleaf.cli.models import read_model
+    from glassleaf.cli.models import label_of, read_model
 
     estimator = read_model(model)
     sql = {"dialect": str(dialect), "table": table, "view": view, "prefix": prefix,
-           "of": exporting.label_of(estimator, of, "--of")}  # fmt: skip
+           "of": label_of(estimator, of, "--of")}  # fmt: skip
     card = {"base_score": base_score, "base_odds": base_odds, "pdo": pdo, "decimals": decimals,
-            "good": exporting.label_of(estimator, good, "--good")}  # fmt: skip
+            "good": label_of(estimator, good, "--good")}  # fmt: skip
     content = exporting.exported(estimator, str(to), name, sql, card, Path(output).suffix)
     exporting.write(content, output)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from glassleaf import export
-from glassleaf.cli.failures import CallError, suggestion
+from glassleaf.cli.failures import CallError
 from glassleaf.cli.files import created
 from glassleaf.cli.screen import note
 
@@ -45,19 +45,6 @@ def _scorecard(estimator: Any, card: Options, suffix: str) -> str | bytes:
         path = os.path.join(folder, "scorecard.xlsx")
         found.to_excel(path)
         return Path(path).read_bytes()
-
-
-def label_of(estimator: Any, given: str | None, option: str) -> Any:
-    """The class that is written like this."""
-    if given is None:
-        return None
-    classes = getattr(estimator, "classes_", None)
-    if classes is None:
-        raise CallError(f"{option}: the model predicts numbers; it has no classes.")
-    for label in classes.tolist():
-        if str(label) == given:
-            return label
-    raise CallError(f"{option}: no class {given!r}{suggestion(given, list(map(str, classes)))}")
 
 
 def write(content: bytes, output: str) -> None:

@@ -80,13 +80,19 @@ class Screen:
             self.out.print()
             self.out.print(_scores_table(fitted))
 
-    def written(self, model: Path, report: Path | None) -> None:
+    def written(self, model: Path, report: Path | None, is_tested: bool) -> None:
         self.gathered |= {"model": str(model), "report": None if report is None else str(report)}
         if self.as_json:
             return
         self.out.print()
         files = str(model) if report is None else f"{model} and {report}"
         self.out.print(f"Written: {files}", style="green", soft_wrap=True)
+        if report is not None and not is_tested:
+            self.out.print(
+                "The report shows the rows of the fit. For rows the model has not seen:"
+                " --test-size 0.2",
+                style="dim",
+            )
 
     def finish(self) -> None:
         if self.as_json:

@@ -15,9 +15,8 @@ from sklearn import model_selection
 
 import glassleaf
 from glassleaf.cli import explanations, fit_screen
-from glassleaf.cli.cells import Floats
 from glassleaf.cli.choices import Task
-from glassleaf.cli.evaluating import evaluate_file
+from glassleaf.cli.evaluating import Labeled, labeled_rows
 from glassleaf.cli.failures import CallError, named_columns, no_column, suggestion
 from glassleaf.cli.scores import Score, all_scores
 from glassleaf.cli.screen import note, progress
@@ -76,11 +75,13 @@ def run(plan: Plan) -> None:
     start = time.perf_counter()
     folds, without = _fit_all(plan, loaded.target.task, part, estimator)
     seconds = time.perf_counter() - start
-    test, n_test = _tested(plan, loaded, estimator, test_rows)
+    test = _test_part(plan, loaded, estimator, test_rows)
+    scores = [] if test is None else all_scores(estimator, test.X, test.y, test.weight)
     estimator.save(plan.output)
-    report = _write_report(plan, estimator, part)
-    screen.fitted(Fitted(estimator, folds, without, test, n_test, seconds), loaded)
-    screen.written(plan.output, report)
+    report = _write_report(plan, estimator, test or part)
+    n_test = 0 if test is None else len(test.y)
+    screen.fitted(Fitted(estimator, folds, without, scores, n_test, seconds), loaded)
+    screen.written(plan.output, report, test is not None)
     screen.finish()
 
 
@@ -156,20 +157,11 @@ def monotone_columns(given: Sequence[str], loaded: Loaded) -> dict[str, int]:
 # --- rows ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some of the rows."""
-
-    X: Any
-    y: NDArray[Any]
-    weight: Floats | None
-
-
-def _part(loaded: Loaded, rows: NDArray[np.intp] | None) -> Part:
+def _part(loaded: Loaded, rows: NDArray[np.intp] | None) -> Labeled:
     if rows is None:
-        return Part(loaded.X, loaded.y, loaded.weight)
+        return Labeled(loaded.X, loaded.y, loaded.weight)
     weight = None if loaded.weight is None else loaded.weight[rows]
-    return Part(loaded.X.take(rows), loaded.y[rows], weight)
+    return Labeled(loaded.X.take(rows), loaded.y[rows], weight)
 
 
 def _test_rows(
@@ -186,7 +178,7 @@ def _test_rows(
 
 
 def fold_rows(
-    part: Part, task: Task, n_folds: int, seed: int
+    part: Labeled, task: Task, n_folds: int, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Rows to fit and to score of every fold; fewer folds, or none, where rows are few."""
     if not n_folds:
@@ -210,7 +202,7 @@ def fold_rows(
 
 
 def _fit_all(
-    plan: Plan, task: Task, part: Part, estimator: Any
+    plan: Plan, task: Task, part: Labeled, estimator: Any
 ) -> tuple[list[list[Score]], list[list[Score]]]:
     """Fit the tree; then the scores of every fold, with splits and without."""
     folds = fold_rows(part, task, plan.folds, plan.seed)
@@ -227,23 +219,21 @@ def _fit_all(
     return scores, without
 
 
-def _tested(plan: Plan, loaded: Loaded, estimator: Any, test_rows: Any) -> tuple[list[Score], int]:
-    """Scores on the rows kept for a test, or on those of a file; and how many there are."""
+def _test_part(plan: Plan, loaded: Loaded, estimator: Any, test_rows: Any) -> Labeled | None:
+    """The rows kept for a test, or those of a file."""
     if test_rows is not None:
-        held = _part(loaded, test_rows)
-        return all_scores(estimator, held.X, held.y, held.weight), len(test_rows)
+        return _part(loaded, test_rows)
     if plan.test is None:
-        return [], 0
+        return None
     wanted = plan.wanted
-    found = evaluate_file(
+    return labeled_rows(
         estimator, plan.test, wanted.target, wanted.weight,
         wanted.dialect, wanted.missing, wanted.on_error,
     )  # fmt: skip
-    return found.scores, found.n_rows
 
 
 def _fold_scores(
-    estimator: Any, part: Part, train: Any, held: Any, changes: dict[str, Any]
+    estimator: Any, part: Labeled, train: Any, held: Any, changes: dict[str, Any]
 ) -> list[Score]:
     params = {**estimator.get_params(deep=False), **changes}
     copy = type(estimator)(**params)
@@ -254,7 +244,7 @@ def _fold_scores(
     )
 
 
-def _write_report(plan: Plan, estimator: Any, part: Part) -> Path | None:
+def _write_report(plan: Plan, estimator: Any, part: Labeled) -> Path | None:
     if plan.report is None:
         return None
     if not explanations.has_report(estimator) and not plan.report_asked:

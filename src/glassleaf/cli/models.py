@@ -7,7 +7,7 @@ from typing import Any
 
 import glassleaf
 from glassleaf.cli.chunks import Source
-from glassleaf.cli.failures import CallError, no_column, no_file
+from glassleaf.cli.failures import CallError, no_column, no_file, suggestion
 
 
 def read_model(path: Path) -> Any:
@@ -40,3 +40,16 @@ def target_column(given: str | None, estimator: Any, source: Source) -> str:
 def check_column(name: str | None, source: Source) -> None:
     if name is not None and name not in source.names:
         raise no_column(name, source.names, source.name)
+
+
+def label_of(estimator: Any, given: str | None, option: str) -> Any:
+    """The class that is written like this."""
+    if given is None:
+        return None
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        raise CallError(f"{option}: the model predicts numbers; it has no classes.")
+    for label in classes.tolist():
+        if str(label) == given:
+            return label
+    raise CallError(f"{option}: no class {given!r}{suggestion(given, list(map(str, classes)))}")

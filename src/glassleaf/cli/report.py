@@ -39,6 +39,7 @@ def report(
         estimator,
         data,
         target,
+        None,
         Dialect(delimiter, encoding, decimal),
         tuple(missing or ()),
         on_error,

@@ -1,0 +1,104 @@
+"""Explanations as data: of a model, of its predictions, of what would have to change.
+
+Everything that shows a model (text, plots, reports) reads the objects made here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+from glassleaf.errors import describe
+from glassleaf.explanations import frames, text
+from glassleaf.explanations.changes import Counterfactual, counterfactuals
+from glassleaf.explanations.fitted import NoCoefficientsError, fitted
+from glassleaf.explanations.model import ModelExplanation, explain_model
+from glassleaf.explanations.reason_codes import Reason, reasons
+from glassleaf.explanations.rows import RowExplanation, RowExplanations
+from glassleaf.explanations.shapley import ShapValues, shap_values
+
+__all__ = [
+    "Counterfactual",
+    "ModelExplanation",
+    "NoCoefficientsError",
+    "Reason",
+    "RowExplanation",
+    "RowExplanations",
+    "ShapValues",
+    "counterfactuals",
+    "explain",
+    "export_text",
+    "leaf_table",
+    "reasons",
+    "shap_values",
+]
+
+
+@overload
+def explain(estimator: Any) -> ModelExplanation: ...
+@overload
+def explain(estimator: Any, X: Any, *, background: Any = None) -> RowExplanations: ...
+def explain(
+    estimator: Any, X: Any = None, *, background: Any = None
+) -> ModelExplanation | RowExplanations:
+    """Explain a model or, given rows, its predictions.
+
+    Parameters
+    ----------
+    estimator : fitted model tree
+    X : table of shape (n_samples, n_features), default=None
+        Rows to explain; without them the model itself is explained.
+    background : table of shape (n_background, n_features), default=None
+        What contributions are relative to. None: the mean of the row's leaf, so that they are the
+        summands of the leaf's formula. Rows: the mean score of these rows; contributions are
+        then exact Shapley values, which count the splits as well.
+
+    Returns
+    -------
+    ModelExplanation or RowExplanations
+        The latter is a sequence with one :class:`RowExplanation` per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassleaf import ModelTreeRegressor, explain
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = ModelTreeRegressor(max_depth=1).fit(X, np.where(X[:, 0] > 0, X[:, 1], -X[:, 1]))
+    >>> [round(leaf.coef[0][1], 2) for leaf in explain(model).leaves]
+    [-1.0, 1.0]
+    >>> row = explain(model, X[:1])[0]
+    >>> abs(row.reference + sum(row.contributions.values()) - row.raw) < 1e-12
+    True
+    """
+    model = fitted(estimator)
+    if X is None:
+        if background is not None:
+            raise ValueError("background is for explaining rows; pass them as X.")
+        return explain_model(model)
+    given = None if background is None else model.matrix(background)
+    if given is None:
+        reference = "mean row of the leaf"
+    else:
+        reference = f"mean score of {len(given)} background rows"
+    return RowExplanations(model, model.matrix(X), given, reference)
+
+
+def export_text(estimator: Any, max_terms: int | None = 6) -> str:
+    """The model as text: the tree, every leaf's rule and formula, the features by importance."""
+    if max_terms is not None and (not isinstance(max_terms, int) or max_terms < 0):
+        raise ValueError(f"max_terms={describe(max_terms)} must be an integer >= 0 or None.")
+    return text.model_text(explain(estimator), max_terms)
+
+
+def leaf_table(estimator: Any) -> Any:
+    """One row per leaf: its rule, its rows, its mean target and all coefficients.
+
+    Parameters
+    ----------
+    estimator : fitted model tree
+
+    Returns
+    -------
+    pandas.DataFrame
+        Or a polars one where only polars is installed.
+    """
+    return frames.frame(frames.leaf_records(explain(estimator)))

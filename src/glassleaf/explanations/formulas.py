@@ -1,0 +1,64 @@
+"""Formulas of the nodes' models, in raw units and plain words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glassleaf.explanations import words
+from glassleaf.explanations.model import Feature, ModelExplanation, Node
+from glassleaf.explanations.terms import Term
+
+# How a prediction follows from the raw score, by link.
+LINKS = {
+    "identity": "prediction = score",
+    "log": "prediction = exp(score)",
+    "logit": "P({label}) = 1 / (1 + exp(-score))",
+    "softmax": "P(class) = exp(score of the class) / sum over the classes",
+    "custom": "prediction = inverse_link(score), the loss's own",
+}
+
+
+def link_text(explanation: ModelExplanation) -> str:
+    """How a prediction follows from the score."""
+    classes = explanation.classes or ("",)
+    return LINKS[explanation.link].format(label=words.name(classes[-1]))
+
+
+def strongest_terms(explanation: ModelExplanation, node: Node, output: int) -> list[int]:
+    """Terms with a coefficient, by their influence ``|coef| * spread`` in the node."""
+    influence = np.abs(node.coef[output]) * np.array(node.spread)
+    order = np.argsort(-influence, kind="stable")
+    return [int(t) for t in order if node.coef[output][t] != 0.0]
+
+
+def formula(
+    explanation: ModelExplanation, node: Node, output: int = 0, max_terms: int | None = None
+) -> str:
+    """The score of a node as a sum in raw units, the most influential terms first."""
+    order = strongest_terms(explanation, node, output)
+    features = {feature.name: feature for feature in explanation.features}
+    shown = order if max_terms is None or len(order) <= max_terms + 1 else order[:max_terms]
+    parts = [(node.intercept[output], "")]
+    for t in shown:
+        term = explanation.terms[t]
+        parts.append((node.coef[output][t], term_text(term, features[term.feature], node)))
+    rest = len(order) - len(shown)
+    return words.signed_sum(parts) + (f" + {rest} smaller terms" if rest else "")
+
+
+def term_text(term: Term, feature: Feature, node: Node) -> str:
+    """A term as it is written in a formula: ``age``, ``clip(age, 20, 60)``, ``[sex = f]``."""
+    name = words.name(feature.name)
+    if term.kind == "missing":
+        return f"[{name} is missing]"
+    if term.kind == "category":
+        return f"[{name} = {words.name(term.category, 24)}]"
+    low, high = node.clamp[feature.column]
+    if feature.knots is not None:
+        if any(x != z for x, z in feature.knots):
+            name = f"score({name})"
+        else:  # cut tails: the transform is a clip of its own
+            low, high = max(low, feature.knots[0][0]), min(high, feature.knots[-1][0])
+    if np.isfinite(low) or np.isfinite(high):
+        return f"clip({name}, {words.number(low)}, {words.number(high)})"
+    return name

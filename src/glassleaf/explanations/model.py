@@ -1,0 +1,303 @@
+"""The explanation of a whole model, as data.
+
+Definitions
+-----------
+* ``strength`` of a feature in a node: standard deviation, over the node's training rows, of what
+  the feature adds to the raw score there; for a number ``|coef| * spread``. With several classes
+  a score only counts relative to the others, so their mean is subtracted from the coefficients
+  first, and the root of the mean square over the classes is taken.
+* ``effect`` of a feature: root of the mean square of its strengths in the leaves, weighted by
+  rows. ``effect_share`` is its share of the sum over all features.
+* ``gain_share``: gains of the splits on the feature, as a share of all gains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.explanations.additive import additive, strengths
+from glassleaf.explanations.fitted import Fitted, plain
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.rules import (
+    Condition,
+    all_rules,
+    candidate_condition,
+    rule_text,
+    split_conditions,
+)
+from glassleaf.explanations.terms import Term, all_terms
+from glassleaf.tree import LEAF, Tree
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Feature(Record):
+    """An input column, what the models make of it, and how much it matters.
+
+    ``knots`` are the points (x, term) of its transform, None without one. ``fill`` is the term of
+    a missing number. ``low, high``: the range in training, NaN where it is not known.
+    """
+
+    name: str
+    column: int
+    categories: tuple[Any, ...] | None
+    knots: tuple[tuple[float, float], ...] | None
+    fill: float
+    low: float
+    high: float
+    effect: float
+    effect_share: float
+    gain_share: float
+    n_splits: int
+
+
+@dataclass(frozen=True)
+class Candidate(Record):
+    """A split that could have been made; ``curve`` are points (threshold or rank, gain).
+
+    Gains are the criterion's. Where a split was chosen by a closer look (``rescore``, ``refine``),
+    it need not have the largest.
+    """
+
+    feature: str
+    condition: Condition
+    text: str
+    gain: float
+    is_chosen: bool
+    curve: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Split(Record):
+    """The split of an inner node: rows that meet ``condition`` go to ``left``."""
+
+    feature: str
+    left: int
+    right: int
+    condition: Condition
+    otherwise: Condition
+    gain: float
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def runners_up(self) -> tuple[Candidate, ...]:
+        """The best candidates of the other features, the best first."""
+        return tuple(candidate for candidate in self.candidates if not candidate.is_chosen)
+
+
+@dataclass(frozen=True)
+class Node(Record):
+    """A node, its rule and its model.
+
+    ``leaf`` numbers the leaves from left to right, from 1. ``target`` is the mean target, or the
+    share of every class; ``raw`` the raw score of the node's mean row, and ``prediction`` the
+    prediction that follows from it. ``coef[k][t]`` belongs to output k and term t. Terms of number
+    j are held within ``clamp[j]``. ``mean`` and ``spread`` are those of the terms.
+    """
+
+    id: int
+    leaf: int | None
+    parent: int | None
+    depth: int
+    rule: tuple[Condition, ...]
+    rule_text: str
+    rows: int
+    weight: float
+    share: float
+    loss: float
+    target: tuple[float, ...]
+    raw: tuple[float, ...]
+    prediction: tuple[float, ...]
+    intercept: tuple[float, ...]
+    coef: tuple[tuple[float, ...], ...]
+    clamp: tuple[tuple[float, float], ...]
+    mean: tuple[float, ...]
+    spread: tuple[float, ...]
+    strength: dict[str, float]
+    split: Split | None
+
+
+@dataclass(frozen=True)
+class ModelExplanation(Record):
+    """A whole model; see the module's docstring for what its numbers mean."""
+
+    kind: str
+    loss: str
+    link: str
+    classes: tuple[Any, ...] | None
+    outputs: tuple[str, ...]
+    rows: int
+    features: tuple[Feature, ...]
+    terms: tuple[Term, ...]
+    nodes: tuple[Node, ...]
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def leaves(self) -> tuple[Node, ...]:
+        """The leaves, from left to right."""
+        found = [node for node in self.nodes if node.leaf is not None]
+        return tuple(sorted(found, key=lambda node: node.leaf or 0))
+
+    @property
+    def splits(self) -> tuple[Node, ...]:
+        """The inner nodes, the root first."""
+        return tuple(node for node in self.nodes if node.split is not None)
+
+    @property
+    def importance(self) -> dict[str, float]:
+        """``effect_share`` of every feature, the largest first."""
+        ordered = sorted(self.features, key=lambda feature: -feature.effect_share)
+        return {feature.name: feature.effect_share for feature in ordered}
+
+
+def explain_model(model: Fitted) -> ModelExplanation:
+    """Gather the explanation of a fitted tree."""
+    tree = model.tree
+    strength = feature_strengths(tree)
+    get_params = getattr(model.estimator, "get_params", dict)
+    return ModelExplanation(
+        kind=model.kind,
+        loss=type(model.loss).__name__,
+        link=model.link,
+        classes=model.classes,
+        outputs=model.outputs,
+        rows=int(tree.n_samples[0]),
+        features=_features(tree, strength),
+        terms=all_terms(tree),
+        nodes=_nodes(model, strength),
+        parameters=get_params(),
+    )
+
+
+def feature_strengths(tree: Tree) -> Floats:
+    """Strength of every column in every node, shape (nodes, columns)."""
+    if tree.coef.ndim == 3:  # scores of classes count relative to each other
+        centered = tree.coef - tree.coef.mean(axis=1, keepdims=True)
+        found = strengths(_with_coef(tree, centered))
+        return np.asarray(np.sqrt((found**2).mean(axis=2)))
+    return np.asarray(strengths(tree)[:, :, 0])
+
+
+def _with_coef(tree: Tree, coef: Floats) -> Tree:
+    return Tree(**{**vars(tree), "coef": coef})
+
+
+def _features(tree: Tree, strength: Floats) -> tuple[Feature, ...]:
+    leaf = tree.left == LEAF
+    share = tree.weight[leaf] / tree.weight[leaf].sum()
+    effect = np.sqrt(share @ strength[leaf] ** 2)
+    inner = ~leaf
+    gain = np.bincount(
+        tree.feature[inner], weights=tree.gain[inner], minlength=len(tree.columns)
+    ).astype(np.float64)
+    count = np.bincount(tree.feature[inner], minlength=len(tree.columns))
+    out = []
+    for j, column in enumerate(tree.columns):
+        knots = tree.terms.knots(j)
+        out.append(
+            Feature(
+                name=column.name,
+                column=j,
+                categories=None
+                if column.categories is None
+                else tuple(plain(category) for category in column.categories),
+                knots=None
+                if knots is None
+                else tuple(zip(knots.x.tolist(), knots.z.tolist(), strict=True)),
+                fill=float(tree.terms.fill[j]),
+                low=float(tree.seen.low[j]),
+                high=float(tree.seen.high[j]),
+                effect=float(effect[j]),
+                effect_share=_share(effect, j),
+                gain_share=_share(gain, j),
+                n_splits=int(count[j]),
+            )
+        )
+    return tuple(out)
+
+
+def _share(of_features: Floats, j: int) -> float:
+    total = float(of_features.sum())
+    return float(of_features[j]) / total if total > 0 else 0.0
+
+
+def _nodes(model: Fitted, strength: Floats) -> tuple[Node, ...]:
+    tree = model.tree
+    center = additive(tree).center
+    prediction = model.prediction(center)
+    target = tree.seen.target.reshape(tree.node_count, -1)
+    rules, parent, depth = all_rules(tree), tree.parent, tree.depth
+    leaf_number = {node: k + 1 for k, node in enumerate(model.leaves)}
+    coef = tree.coef.reshape(tree.node_count, center.shape[1], -1)
+    intercept = tree.intercept.reshape(tree.node_count, -1)
+    return tuple(
+        Node(
+            id=node,
+            leaf=leaf_number.get(node),
+            parent=int(parent[node]) if parent[node] >= 0 else None,
+            depth=int(depth[node]),
+            rule=rules[node],
+            rule_text=rule_text(rules[node]),
+            rows=int(tree.n_samples[node]),
+            weight=float(tree.weight[node]),
+            share=float(tree.weight[node] / tree.weight[0]),
+            loss=float(tree.loss[node]),
+            target=tuple(target[node].tolist()),
+            raw=tuple(center[node].tolist()),
+            prediction=tuple(prediction[node].tolist()),
+            intercept=tuple(intercept[node].tolist()),
+            coef=tuple(tuple(row) for row in coef[node].tolist()),
+            clamp=tuple(
+                zip(tree.clamp_low[node].tolist(), tree.clamp_high[node].tolist(), strict=True)
+            ),
+            mean=tuple(tree.seen.mean[node].tolist()),
+            spread=tuple(tree.seen.spread[node].tolist()),
+            strength=dict(zip(model.names, strength[node].tolist(), strict=True)),
+            split=_split(tree, node),
+        )
+        for node in range(tree.node_count)
+    )
+
+
+def _split(tree: Tree, node: int) -> Split | None:
+    if tree.left[node] == LEAF:
+        return None
+    left, right = split_conditions(tree, node)
+    return Split(
+        feature=left.feature,
+        left=int(tree.left[node]),
+        right=int(tree.right[node]),
+        condition=left,
+        otherwise=right,
+        gain=float(tree.gain[node]),
+        candidates=_candidates(tree, node),
+    )
+
+
+def _candidates(tree: Tree, node: int) -> tuple[Candidate, ...]:
+    seen = tree.seen.candidates
+    out = []
+    for k in np.flatnonzero(seen.node == node):
+        is_chosen = bool(seen.feature[k] == tree.feature[node])
+        if is_chosen:
+            condition = split_conditions(tree, node)[0]
+        else:
+            condition = candidate_condition(tree, seen, int(k))
+        points = slice(seen.first_point[k], seen.first_point[k + 1])
+        curve = zip(seen.position[points].tolist(), seen.curve[points].tolist(), strict=True)
+        out.append(
+            Candidate(
+                feature=condition.feature,
+                condition=condition,
+                text=condition.text,
+                gain=float(seen.gain[k]),
+                is_chosen=is_chosen,
+                curve=tuple(curve),
+            )
+        )
+    return tuple(out)

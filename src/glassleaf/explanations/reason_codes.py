@@ -1,0 +1,248 @@
+"""Reason codes: which features hurt a row most, and which value would not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.errors import describe
+from glassleaf.explanations import words
+from glassleaf.explanations.additive import additive
+from glassleaf.explanations.fitted import Fitted, fitted
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.shapley import Game
+from glassleaf.explanations.slices import typical_row
+
+Floats = NDArray[np.float64]
+
+# Values of a feature among which the neutral one is looked for.
+_TRIED = 64
+
+
+@dataclass(frozen=True)
+class Reason(Record):
+    """A feature that hurt: its value, what it added, and the value that would have been neutral.
+
+    ``contribution`` is in units of the raw score and has the sign of the score: it is negative
+    where high scores are favorable. ``neutral`` is the value at which the contribution is (next
+    to) nothing, the other features unchanged, and ``neutral_contribution`` what is left of it;
+    None where there is no such value.
+    """
+
+    rank: int
+    feature: str
+    value: Any
+    contribution: float
+    neutral: Any
+    neutral_contribution: float | None
+
+    @property
+    def text(self) -> str:
+        """The reason in one line."""
+        out = f"{words.name(self.feature)} = {_known(self.value)} ({self.contribution:+.3g})"
+        if self.neutral_contribution is None:
+            return out
+        return f"{out}; {_known(self.neutral)} would have been neutral"
+
+
+def _known(value: Any) -> str:
+    if value is None:
+        return "missing"
+    return words.number(value, 4) if isinstance(value, float) else words.name(value, 24)
+
+
+def reasons(
+    estimator: Any,
+    X: Any,
+    k: int = 4,
+    *,
+    favorable: Any = "high",
+    background: Any = None,
+    features: Any = None,
+) -> list[tuple[Reason, ...]]:
+    """The features that hurt every row most.
+
+    Parameters
+    ----------
+    estimator : fitted model tree
+    X : table of shape (n_samples, n_features)
+    k : int, default=4
+        Largest number of reasons per row; only features that hurt are named.
+    favorable : "high", "low" or a class label, default="high"
+        Which raw score is good for the row: a high one, a low one, or a high one of this class.
+        With more than two classes a label is needed, and its score counts relative to the others.
+    background : table or None, default=None
+        What contributions are relative to: the mean of the row's leaf (None), or Shapley values
+        against these rows.
+    features : list of names or positions, or None, default=None
+        Features that may be named; None: all.
+
+    Returns
+    -------
+    list of tuples of Reason
+        One tuple per row, the worst reason first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassleaf import ModelTreeRegressor, reasons
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = ModelTreeRegressor(max_depth=0, alpha=0).fit(X, X[:, 0] - 2 * X[:, 1])
+    >>> [reason.feature for reason in reasons(model, [[-1.0, 3.0]])[0]]
+    ['x1', 'x0']
+    """
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise ValueError(f"k={describe(k)} must be an integer >= 1.")
+    model = fitted(estimator)
+    matrix = model.matrix(X)
+    output, sign = _direction(model, favorable)
+    if background is None:
+        game: _LeafMeans | _Background = _LeafMeans(model, matrix, output)
+    else:
+        game = _Background(model, matrix, model.matrix(background), output)
+    named = list(range(matrix.shape[1]))
+    if features is not None:
+        named = [model.position(feature, "features") for feature in features]
+    return [
+        tuple(_row_reasons(model, matrix, game, row, named, k, sign)) for row in range(len(matrix))
+    ]
+
+
+def _direction(model: Fitted, favorable: Any) -> tuple[int, float]:
+    """Which output counts, and the sign that makes a high score favorable."""
+    if model.loss.n_outputs == 1:
+        choices: dict[Any, float] = {"high": 1.0, "low": -1.0}
+        if model.classes is not None:
+            choices |= {model.classes[0]: -1.0, model.classes[1]: 1.0}
+        if favorable in choices:
+            return 0, choices[favorable]
+        accepted = ", ".join(map(repr, choices))
+        raise ValueError(f"favorable={describe(favorable)} must be one of: {accepted}.")
+    if model.classes is None or favorable not in model.classes:
+        raise ValueError(
+            f"favorable={describe(favorable)} must be one of the classes {model.classes}."
+        )
+    return model.classes.index(favorable), 1.0
+
+
+class _LeafMeans:
+    """Contributions relative to the mean of the row's leaf, for which neutral values are exact."""
+
+    def __init__(self, model: Fitted, matrix: Floats, output: int) -> None:
+        self.model, self.output = model, output
+        self.additive = additive(model.tree)
+        self.leaves = model.tree.apply(matrix)
+        self.parts = _relative(self.additive.effects(matrix, self.leaves), output)
+
+    def values(self, row: int, changed: Floats) -> Floats:
+        """Contributions, shape (changed rows, columns), if the row were so and in its leaf."""
+        nodes = np.full(len(changed), self.leaves[row])
+        return np.asarray(_relative(self.additive.effects(changed, nodes), self.output))
+
+    def stays(self, row: int, changed: Floats) -> NDArray[np.bool_]:
+        """Whether the changed row may be compared: only within the leaf."""
+        return np.asarray(self.model.tree.apply(changed) == self.leaves[row])
+
+    def candidates(self, row: int, column: int) -> Floats:
+        """Where the contribution of a number is zero, or all categories."""
+        tree = self.model.tree
+        known = tree.columns[column].categories
+        if known is not None:
+            return np.arange(float(len(known)))
+        leaf, term = self.leaves[row], int(tree.terms.first_term[column])
+        if term < 0:
+            return np.zeros(0)
+        coef = _relative(np.atleast_2d(tree.coef[leaf])[:, term], self.output)
+        missing = int(tree.terms.missing_term[column])
+        wanted = tree.seen.mean[leaf, term]
+        if missing >= 0 and coef != 0:  # the mean of "is missing" has to be made up for
+            own = _relative(np.atleast_2d(tree.coef[leaf])[:, missing], self.output)
+            wanted = wanted + own * tree.seen.mean[leaf, missing] / coef
+        knots = tree.terms.knots(column)
+        if knots is not None:
+            wanted = knots.inverse(np.array([wanted]))[0]
+        return np.array([wanted], dtype=np.float64)
+
+
+class _Background:
+    """Shapley values against background rows; neutral values are the nearest of theirs."""
+
+    def __init__(self, model: Fitted, matrix: Floats, background: Floats, output: int) -> None:
+        self.model, self.output = model, output
+        self.game = Game(model, background)
+        self.parts = _relative(self.game.all_values(matrix), output)
+        self.typical = typical_row(model.tree, background)
+        self.tried = [self._values_of(background, j) for j in range(matrix.shape[1])]
+
+    def _values_of(self, background: Floats, column: int) -> Floats:
+        if self.model.tree.columns[column].is_categorical:
+            return np.unique(background[background[:, column] >= 0, column])
+        seen = np.unique(background[~np.isnan(background[:, column]), column])
+        some = np.linspace(0, max(len(seen) - 1, 0), min(_TRIED, len(seen))).astype(int)
+        return np.asarray(seen[some])
+
+    def values(self, row: int, changed: Floats) -> Floats:
+        return np.asarray(_relative(self.game.values(changed), self.output))
+
+    def stays(self, row: int, changed: Floats) -> NDArray[np.bool_]:
+        return np.ones(len(changed), dtype=np.bool_)
+
+    def candidates(self, row: int, column: int) -> Floats:
+        return np.append(self.tried[column], self.typical[column])
+
+
+def _relative(parts: Any, output: int) -> Any:
+    """One output of the last axis; of several, relative to their mean."""
+    if parts.shape[-1] == 1:
+        return parts[..., 0]
+    return parts[..., output] - parts.mean(axis=-1)
+
+
+def _row_reasons(
+    model: Fitted,
+    matrix: Floats,
+    game: _LeafMeans | _Background,
+    row: int,
+    named: list[int],
+    k: int,
+    sign: float,
+) -> list[Reason]:
+    parts = game.parts[row]
+    worst = sorted((j for j in named if sign * parts[j] < 0), key=lambda j: sign * parts[j])
+    found = []
+    for rank, j in enumerate(worst[:k], 1):
+        neutral, left = _neutral(game, matrix[row], row, j)
+        found.append(
+            Reason(
+                rank=rank,
+                feature=model.names[j],
+                value=model.value(j, matrix[row, j]),
+                contribution=float(parts[j]),
+                neutral=None if left is None else model.value(j, neutral),
+                neutral_contribution=left,
+            )
+        )
+    return found
+
+
+def _neutral(
+    game: _LeafMeans | _Background, values: Floats, row: int, column: int
+) -> tuple[float, float | None]:
+    """The candidate whose contribution is nearest to zero, and that contribution."""
+    candidates = game.candidates(row, column)
+    candidates = candidates[~np.isnan(candidates)]
+    changed = np.tile(values, (len(candidates), 1))
+    changed[:, column] = candidates
+    if len(candidates):
+        stays = game.stays(row, changed)
+        changed, candidates = changed[stays], candidates[stays]
+    if not len(candidates):
+        return np.nan, None
+    left = game.values(row, changed)[:, column]
+    best = int(np.argmin(np.abs(left)))
+    if np.abs(left[best]) >= np.abs(game.parts[row][column]):
+        return np.nan, None
+    return float(candidates[best]), float(left[best])

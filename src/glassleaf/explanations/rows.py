@@ -1,0 +1,166 @@
+"""The explanation of single predictions, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.explanations import words
+from glassleaf.explanations.additive import additive
+from glassleaf.explanations.fitted import Fitted
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.rules import Condition, all_rules, rule_text, split_conditions
+from glassleaf.explanations.shapley import shapley
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Step(Record):
+    """One split on a row's way: what was asked, the row's value, and where it went."""
+
+    node: int
+    feature: str
+    value: Any
+    condition: Condition
+    text: str
+    next_node: int
+
+
+@dataclass(frozen=True)
+class RowExplanation(Record):
+    """Why a row got its score.
+
+    With one raw score, ``raw`` and ``reference`` are numbers and ``contributions`` maps every
+    feature to a number; with K classes, all of them are lists of K numbers. Either way, and for
+    every class, ``reference + sum(contributions) == raw``. ``prediction`` is the predicted number,
+    or the list of the classes' probabilities. ``reference_text`` says what the reference is,
+    ``outputs`` whose scores the lists hold.
+    """
+
+    leaf: int
+    leaf_number: int
+    path: tuple[Step, ...]
+    rule: tuple[Condition, ...]
+    values: dict[str, Any]
+    raw: float | list[float]
+    prediction: float | list[float]
+    reference: float | list[float]
+    contributions: dict[str, Any]
+    reference_text: str
+    label: Any = None
+    outputs: tuple[str, ...] = ("",)
+
+    @property
+    def rule_text(self) -> str:
+        """The rule of the leaf in plain words."""
+        return rule_text(self.rule)
+
+    def to_text(self, at_most: int = 8) -> str:
+        """The explanation in a few lines."""
+        ordered = sorted(self.contributions.items(), key=lambda item: -np.abs(item[1]).max())
+        shown = [(name, part) for name, part in ordered[:at_most] if np.any(np.asarray(part) != 0)]
+        width = max((len(words.name(name)) for name, _ in shown), default=0)
+        predicted = f", predicted {words.name(self.label)}" if self.label is not None else ""
+        lines = [(_numbers(self.reference), self.reference_text)]
+        for name, part in shown:
+            value = self.values[name]
+            known = words.number(value) if isinstance(value, float) else words.name(value)
+            known = "missing" if value is None else known
+            lines.append((_numbers(part, "+"), f"{words.name(name).ljust(width)} = {known}"))
+        longest = max(len(number) for number, _ in lines)
+        head = [
+            f"Leaf {self.leaf_number}: {self.rule_text}",
+            f"score {_numbers(self.raw)}, prediction {_numbers(self.prediction)}{predicted}",
+        ]
+        return "\n".join(head + [f"  {number.rjust(longest)}  {text}" for number, text in lines])
+
+
+def _numbers(value: float | Sequence[float], sign: str = "") -> str:
+    several = value if isinstance(value, (list, tuple)) else [value]
+    return " | ".join(f"{number:{sign}#.4g}" for number in several)
+
+
+class RowExplanations(Sequence[RowExplanation]):
+    """One :class:`RowExplanation` per row, made when it is asked for."""
+
+    def __init__(
+        self, model: Fitted, matrix: Floats, background: Floats | None, reference_text: str
+    ) -> None:
+        self._model = model
+        self._matrix = matrix
+        self._text = reference_text
+        self._leaves = model.tree.apply(matrix)
+        self._raw = model.tree.raw(matrix, self._leaves)
+        self._prediction = model.prediction(self._raw)
+        self._rules = all_rules(model.tree)
+        self._number = {node: k + 1 for k, node in enumerate(model.leaves)}
+        self._sides: dict[int, tuple[Condition, Condition]] = {}
+        if background is None:
+            parts = additive(model.tree)
+            self._parts = parts.effects(matrix, self._leaves)
+            self._reference = parts.center[self._leaves]
+        else:
+            self._parts, base = shapley(model, matrix, background)
+            self._reference = np.tile(base, (len(matrix), 1))
+
+    def __len__(self) -> int:
+        return len(self._matrix)
+
+    @overload
+    def __getitem__(self, index: int) -> RowExplanation: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[RowExplanation]: ...
+    def __getitem__(self, index: int | slice) -> RowExplanation | list[RowExplanation]:
+        if isinstance(index, slice):
+            return [self._row(row) for row in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"row {index} of {len(self)} rows")
+        return self._row(int(index) % len(self))
+
+    def __iter__(self) -> Iterator[RowExplanation]:
+        return (self._row(row) for row in range(len(self)))
+
+    def _row(self, row: int) -> RowExplanation:
+        model, leaf = self._model, int(self._leaves[row])
+        names = model.names
+        values = {name: model.value(j, self._matrix[row, j]) for j, name in enumerate(names)}
+        prediction = self._prediction[row]
+        label = None if model.classes is None else model.classes[int(np.argmax(prediction))]
+        return RowExplanation(
+            leaf=leaf,
+            leaf_number=self._number[leaf],
+            path=self._path(row),
+            rule=self._rules[leaf],
+            values=values,
+            raw=_one_or_list(self._raw[row]),
+            prediction=_one_or_list(prediction),
+            reference=_one_or_list(self._reference[row]),
+            contributions={name: _one_or_list(self._parts[row, j]) for j, name in enumerate(names)},
+            reference_text=self._text,
+            label=label,
+            outputs=model.outputs,
+        )
+
+    def _path(self, row: int) -> tuple[Step, ...]:
+        tree, node, steps = self._model.tree, 0, []
+        target = int(self._leaves[row])
+        parent = tree.parent
+        way = [target]
+        while parent[way[-1]] >= 0:
+            way.append(int(parent[way[-1]]))
+        for node, following in zip(way[::-1][:-1], way[::-1][1:], strict=True):
+            if node not in self._sides:
+                self._sides[node] = split_conditions(tree, node)
+            asked = self._sides[node][0 if following == tree.left[node] else 1]
+            value = self._model.value(asked.column, self._matrix[row, asked.column])
+            steps.append(Step(node, asked.feature, value, asked, asked.text, following))
+        return tuple(steps)
+
+
+def _one_or_list(numbers: Floats) -> Any:
+    return float(numbers[0]) if len(numbers) == 1 else numbers.tolist()

@@ -1,0 +1,161 @@
+"""What the model says along one or two features: slices and partial dependence, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.explanations.fitted import Fitted
+from glassleaf.tree import LEAF, Tree
+from glassleaf.values import ANY_NUMBER
+
+Floats = NDArray[np.float64]
+
+# Outer quantiles between which features are shown: one far value must not hide the rest.
+_TAIL = 0.005
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Leaf numbers and predictions over a grid of two features, shape (second, first)."""
+
+    names: tuple[str, str]
+    axes: tuple[Floats, Floats]
+    leaf: NDArray[np.int64]
+    prediction: Floats
+    classes: tuple[Any, ...] | None
+    output_name: str
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Partial dependence on one feature: the mean prediction with the feature set to a value.
+
+    ``values`` are numbers, ascending, with every kink of the model among them, or labels.
+    ``kinks`` are the values where the feature splits the tree; ``rows`` are predictions of some
+    single rows, shape (rows, values); ``seen`` the feature's values in X.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+    is_categorical: bool
+    mean: Floats
+    rows: Floats
+    kinks: tuple[float, ...]
+    seen: Floats
+    output_name: str
+
+
+def slice_of(
+    model: Fitted,
+    matrix: Floats,
+    columns: tuple[int, int],
+    row: Floats | None,
+    n_points: int,
+    output: int,
+) -> Slice:
+    """Predict over a grid; other features as in ``row``, or typical of the matrix."""
+    for column in columns:
+        if model.tree.columns[column].is_categorical:
+            raise ValueError(
+                f"features names {model.names[column]!r}, a category; regions need two numbers."
+            )
+    typical = typical_row(model.tree, matrix) if row is None else row
+    x, y = (np.linspace(*shown_range(matrix[:, column]), n_points) for column in columns)
+    grid = np.tile(typical, (n_points * n_points, 1))
+    grid[:, columns[0]] = np.tile(x, n_points)
+    grid[:, columns[1]] = np.repeat(y, n_points)
+    leaves = model.tree.apply(grid)
+    number = {node: k + 1 for k, node in enumerate(model.leaves)}
+    prediction = model.prediction(model.tree.raw(grid, leaves))[:, output]
+    shape = (n_points, n_points)
+    return Slice(
+        names=(model.names[columns[0]], model.names[columns[1]]),
+        axes=(x, y),
+        leaf=np.array([number[leaf] for leaf in leaves.tolist()]).reshape(shape),
+        prediction=prediction.reshape(shape),
+        classes=model.classes,
+        output_name=output_name(model, output),
+    )
+
+
+def dependence_of(
+    model: Fitted, matrix: Floats, column: int, output: int, max_rows: int, n_points: int
+) -> Dependence:
+    """Partial dependence over (at most so many, evenly chosen) rows of the matrix."""
+    tree, known = model.tree, model.tree.columns[column].categories
+    some = np.linspace(0, len(matrix) - 1, min(max_rows, len(matrix))).astype(int)
+    rows, seen = matrix[some], matrix[:, column]
+    kinks: tuple[float, ...] = ()
+    if known is not None:
+        values = np.arange(float(len(known)))
+    else:
+        low, high = shown_range(seen)
+        kinks = tuple(t for t in split_values(tree, column) if low < t < high)
+        values = np.linspace(low, high, n_points)
+        points = [k for k in kink_values(tree, column) if low < k < high]
+        after = np.nextafter(np.array(kinks), np.inf)
+        values = np.unique(np.concatenate([values, points, after]))
+    found = np.empty((len(rows), len(values)))
+    for k, value in enumerate(values):
+        rows[:, column] = value
+        found[:, k] = model.prediction(model.raw(rows))[:, output]
+    return Dependence(
+        name=model.names[column],
+        values=tuple(values.tolist()) if known is None else tuple(known),
+        is_categorical=known is not None,
+        mean=found.mean(axis=0),
+        rows=found[:: max(1, len(found) // 30)],
+        kinks=kinks,
+        seen=seen[~np.isnan(seen)],
+        output_name=output_name(model, output),
+    )
+
+
+def output_name(model: Fitted, output: int) -> str:
+    """What a prediction is called."""
+    return "prediction" if model.classes is None else f"P({model.classes[output]})"
+
+
+def split_values(tree: Tree, column: int) -> list[float]:
+    """The thresholds of a numeric column, ascending."""
+    own = tree.threshold[(tree.feature == column) & (tree.left != LEAF)]
+    return sorted({float(threshold) for threshold in own if threshold < ANY_NUMBER})
+
+
+def kink_values(tree: Tree, column: int) -> list[float]:
+    """All values of a numeric column between which every raw score is linear, ascending."""
+    points = set(split_values(tree, column))
+    clamps = [tree.clamp_low[:, column], tree.clamp_high[:, column]]
+    ends = np.unique(np.concatenate(clamps)[np.isfinite(np.concatenate(clamps))])
+    knots = tree.terms.knots(column)
+    if knots is not None:
+        points |= set(knots.x.tolist())
+        inside = (ends >= knots.z[0]) & (ends <= knots.z[-1])
+        ends = knots.inverse(ends[inside])
+    return sorted(points | set(ends.tolist()))
+
+
+def typical_row(tree: Tree, matrix: Floats) -> Floats:
+    """Median of every number, most frequent category; missing where nothing is known."""
+    out = np.full(matrix.shape[1], np.nan)
+    for j, column in enumerate(tree.columns):
+        seen = matrix[~np.isnan(matrix[:, j]), j]
+        if len(seen) and column.is_categorical:
+            values, counts = np.unique(seen, return_counts=True)
+            out[j] = values[np.argmax(counts)]
+        elif len(seen):
+            out[j] = np.median(seen)
+    return out
+
+
+def shown_range(values: Floats) -> tuple[float, float]:
+    """The range without the outermost values, never empty."""
+    seen = values[~np.isnan(values)]
+    if not len(seen):
+        return 0.0, 1.0
+    low, high = np.quantile(seen, [_TAIL, 1 - _TAIL]).tolist()
+    return (low, high) if low < high else (low - 0.5, low + 0.5)

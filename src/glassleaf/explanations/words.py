@@ -1,0 +1,89 @@
+"""Numbers, names and sets in plain words. Names and categories are anybody's text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+# Longest name in a text; more would hide what it is the name of.
+NAME_LENGTH = 40
+_LISTED = 5
+
+
+def number(value: float, digits: int = 6) -> str:
+    """A number as people write it.
+
+    >>> [number(x) for x in (0.1, 37.5, 1234567.5, -2e-7, 3.0, float("inf"))]
+    ['0.1', '37.5', '1234568', '-2e-07', '3', '∞']
+    """
+    if np.isnan(value):
+        return "missing"
+    if np.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    short = f"{value:.{digits}g}"
+    if "e" in short and 1e-4 <= abs(value) < 1e15:
+        return f"{value:.0f}"
+    return short
+
+
+def name(text: Any, limit: int = NAME_LENGTH) -> str:
+    r"""Any text on one line: nothing in it can break a line, turn its direction or run for pages.
+
+    >>> name("line\nbreak"), name("x" * 50, limit=8), name("")
+    ('line\\nbreak', 'xxxxxxx…', "''")
+    """
+    plain = "".join(_visible(char) for char in str(text)[: 4 * limit])
+    if not plain.strip():
+        return repr(plain)
+    if len(plain) > limit or len(str(text)) > 4 * limit:
+        plain = plain[: limit - 1] + "…"
+    return plain
+
+
+def _visible(char: str) -> str:
+    """The character itself, or its escape where it would not be seen as one."""
+    is_hidden = unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    return char.encode("unicode_escape").decode() if is_hidden else char
+
+
+def listed(values: Sequence[Any], at_most: int = _LISTED) -> str:
+    """A set, shortened.
+
+    >>> listed(["north", "south"]), listed(range(9))
+    ('{north, south}', '{0, 1, 2, 3, … 5 more}')
+    """
+    shown = list(values)
+    if len(shown) > at_most:
+        rest = len(shown) - (at_most - 1)
+        return "{" + ", ".join(name(v, 24) for v in shown[: at_most - 1]) + f", … {rest} more}}"
+    return "{" + ", ".join(name(v, 24) for v in shown) + "}"
+
+
+def signed_sum(parts: Sequence[tuple[float, str]], digits: int = 4) -> str:
+    """A sum of products, with its signs where they belong.
+
+    >>> signed_sum([(2.5, ""), (-0.52, "age"), (1.0, "[region = north]")])
+    '2.5 - 0.52·age + 1·[region = north]'
+    """
+    out = ""
+    for coef, factor in parts:
+        size = number(abs(coef), digits) + (f"·{factor}" if factor else "")
+        if not out:
+            out = ("-" if coef < 0 else "") + size
+        else:
+            out += (" - " if coef < 0 else " + ") + size
+    return out
+
+
+def percent(share: float) -> str:
+    """A share of the whole.
+
+    >>> percent(0.235), percent(0.0001), percent(1.0)
+    ('23.5%', '<0.1%', '100%')
+    """
+    if 0 < share < 0.001:
+        return "<0.1%"
+    return f"{100 * share:.3g}%"

@@ -1,0 +1,291 @@
+"""For those who have to answer for a model: scores per group, and a card to be filed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import log_loss, roc_auc_score
+
+from glassleaf.errors import describe
+from glassleaf.explanations import explain, words
+from glassleaf.explanations.fitted import Fitted, fitted
+from glassleaf.explanations.formulas import formula, link_text
+from glassleaf.explanations.model import ModelExplanation
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.scores import target_numbers
+from glassleaf.explanations.text import target_text
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GroupScores(Record):
+    """The model on the rows of one group.
+
+    ``scores`` are, for classes: the share predicted to be of the favorable class
+    (``selection_rate``), of those that are of it (``true_positive_rate``) and of those that are
+    not (``false_positive_rate``), mean target and mean prediction of that class, AUC and log loss;
+    for numbers: mean target, mean prediction, mean error, mean absolute error and root of the mean
+    squared error. NaN where a group has no such rows. ``ratio`` is the selection rate (or mean
+    prediction) as a share of the largest among the groups.
+    """
+
+    group: str
+    rows: int
+    share: float
+    scores: dict[str, float]
+    ratio: float
+
+
+def group_scores(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    by: Any,
+    *,
+    favorable: Any = None,
+    sample_weight: Any = None,
+) -> list[GroupScores]:
+    """Scores of a model for every group of rows.
+
+    Parameters
+    ----------
+    estimator : fitted model tree
+    X : table of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    by : name of a column of X, or array-like of shape (n_samples,)
+        What makes the groups. It need not be a feature of the model: give the values then.
+    favorable : class label, default=None
+        The class that is good to get; None: the last one.
+    sample_weight : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    list of GroupScores
+        The largest group first.
+    """
+    model = fitted(estimator, needs_coefficients=False)
+    matrix = model.matrix(X)
+    groups = _groups(X, by, len(matrix))
+    weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, float)
+    output = -1
+    if model.classes is not None and favorable is not None:
+        if favorable not in model.classes:
+            raise ValueError(f"favorable={describe(favorable)} is not one of {model.classes}.")
+        output = model.classes.index(favorable)
+    target = target_numbers(model, y, output)
+    if len(target) != len(matrix):
+        raise ValueError(f"y has {len(target)} entries, but X has {len(matrix)} rows.")
+    found = {}
+    for name in dict.fromkeys(groups.tolist()):
+        here = groups == name
+        found[name] = (here, _scores(model, matrix[here], target[here], weight[here], output))
+    key = "mean_prediction" if model.classes is None else "selection_rate"
+    largest = max(scores[key] for _, scores in found.values())
+    out = [
+        GroupScores(
+            group=name,
+            rows=int(here.sum()),
+            share=float(weight[here].sum() / weight.sum()),
+            scores=scores,
+            ratio=scores[key] / largest if largest > 0 else np.nan,
+        )
+        for name, (here, scores) in found.items()
+    ]
+    return sorted(out, key=lambda group: -group.rows)
+
+
+def _groups(X: Any, by: Any, n_rows: int) -> NDArray[Any]:
+    if isinstance(by, str):
+        if not nw.dependencies.is_into_dataframe(X) or by not in nw.from_native(X).columns:
+            raise ValueError(f"by={by!r} is not a column of X; give the values instead.")
+        by = nw.from_native(X, eager_only=True)[by].to_list()
+    names = np.array(["(missing)" if _is_gap(value) else str(value) for value in list(by)])
+    if len(names) != n_rows:
+        raise ValueError(f"by has {len(names)} entries, but X has {n_rows} rows.")
+    return names
+
+
+def _is_gap(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _scores(
+    model: Fitted, matrix: Floats, target: Floats, weight: Floats, output: int
+) -> dict[str, float]:
+    prediction = model.prediction(model.raw(matrix))
+    own = prediction[:, output]
+    out = {
+        "mean_target": _mean(target, weight),
+        "mean_prediction": _mean(own, weight),
+    }
+    if model.classes is None:
+        error = own - target
+        return out | {
+            "mean_error": _mean(error, weight),
+            "mean_absolute_error": _mean(np.abs(error), weight),
+            "root_mean_squared_error": float(np.sqrt(_mean(error**2, weight))),
+        }
+    chosen = (prediction.argmax(axis=1) == output % len(model.classes)).astype(np.float64)
+    is_target = target > 0
+    both = bool(is_target.any() and not is_target.all())
+    return out | {
+        "selection_rate": _mean(chosen, weight),
+        "true_positive_rate": _mean(chosen[is_target], weight[is_target]),
+        "false_positive_rate": _mean(chosen[~is_target], weight[~is_target]),
+        "auc": float(roc_auc_score(is_target, own, sample_weight=weight)) if both else np.nan,
+        "log_loss": float(
+            log_loss(
+                is_target, np.column_stack([1 - own, own]), sample_weight=weight,
+                labels=[False, True],
+            )
+        ),
+    }  # fmt: skip
+
+
+def _mean(values: Floats, weight: Floats) -> float:
+    return float(np.average(values, weights=weight)) if weight.sum() > 0 else np.nan
+
+
+# --- the card ------------------------------------------------------------------------------------
+
+
+def model_card(
+    estimator: Any,
+    *,
+    name: str = "Model tree",
+    purpose: str = "",
+    data: str = "",
+    limits: str = "",
+    contact: str = "",
+    scores: Mapping[str, float] | None = None,
+    groups: Sequence[GroupScores] = (),
+) -> str:
+    """A model card in Markdown: what the model is, what it says, how well, for whom.
+
+    Parameters
+    ----------
+    estimator : fitted model tree
+    name, purpose, data, limits, contact : str
+        What only you can say: the model's name, what it is for, what it was trained on, what it
+        must not be used for, who answers for it. Left empty, they appear as open questions.
+    scores : dict of name to number, default=None
+        Scores on held-out rows.
+    groups : sequence of GroupScores, default=()
+        From ``group_scores``.
+
+    Returns
+    -------
+    str
+    """
+    explanation = explain(estimator)
+    open_question = "*To be filled in.*"
+    parts = [
+        f"# {markdown(name, 200)}",
+        "## Purpose\n\n" + (markdown(purpose, 10_000) or open_question),
+        "## Model\n\n" + _model_part(explanation),
+        "## Training data\n\n" + _data_part(explanation, markdown(data, 10_000) or open_question),
+        "## Performance\n\n" + _score_part(scores) + _group_part(groups),
+        "## What it says\n\n" + _leaf_part(explanation),
+        "## Features\n\n" + _feature_part(explanation),
+        "## Limits and risks\n\n" + (markdown(limits, 10_000) or open_question) + _limit_notes(),
+        "## Contact\n\n" + (markdown(contact, 1000) or open_question),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown(text: Any, limit: int = 80) -> str:
+    """Any text as plain text in Markdown: nothing in it is a tag, a link or a table's border."""
+    plain = words.name(text, limit) if str(text) else ""
+    for char in "\\`*_{}[]()#+|~":
+        plain = plain.replace(char, "\\" + char)
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table of cells that are Markdown already."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def _model_part(explanation: ModelExplanation) -> str:
+    depth = max(node.depth for node in explanation.nodes)
+    changed = ", ".join(
+        f"{key}={describe(value)}" for key, value in sorted(explanation.parameters.items())
+    )
+    return (
+        f"A decision tree with a linear model in each of its {len(explanation.leaves)} leaves"
+        f" (depth {depth}; {explanation.kind}, loss {explanation.loss}).\n"
+        f"{markdown(link_text(explanation), 500)}.\n\nParameters: {markdown(changed, 3000)}."
+    )
+
+
+def _data_part(explanation: ModelExplanation, said: str) -> str:
+    root = explanation.nodes[0]
+    return (
+        f"{said}\n\n{explanation.rows} rows, {len(explanation.features)} features;"
+        f" {markdown(target_text(explanation, root), 500)}."
+    )
+
+
+def _score_part(scores: Mapping[str, float] | None) -> str:
+    if not scores:
+        return "*No scores were given.*"
+    rows = [[markdown(name), words.number(float(value), 4)] for name, value in scores.items()]
+    return table(["score", "value"], rows)
+
+
+def _group_part(groups: Sequence[GroupScores]) -> str:
+    if not groups:
+        return ""
+    names = list(groups[0].scores)
+    rows = [
+        [
+            markdown(group.group), str(group.rows),
+            *(words.number(group.scores[name], 4) for name in names),
+            words.number(group.ratio, 4),
+        ]
+        for group in groups
+    ]  # fmt: skip
+    header = ["group", "rows", *(name.replace("_", " ") for name in names), "ratio to the highest"]
+    return "\n\n### By group\n\n" + table(header, rows)
+
+
+def _leaf_part(explanation: ModelExplanation) -> str:
+    rows = []
+    for leaf in explanation.leaves:
+        scores = [formula(explanation, leaf, k, 5) for k in range(len(explanation.outputs))]
+        said = target_text(explanation, leaf)
+        rows.append(
+            [
+                str(leaf.leaf), markdown(leaf.rule_text, 500), str(leaf.rows),
+                markdown(said, 300), "<br>".join(markdown(score, 1000) for score in scores),
+            ]
+        )  # fmt: skip
+    return table(["leaf", "rule", "rows", "target", "score"], rows)
+
+
+def _feature_part(explanation: ModelExplanation) -> str:
+    by_name = {feature.name: feature for feature in explanation.features}
+    rows = []
+    for name in explanation.importance:
+        feature = by_name[name]
+        if feature.categories is not None:
+            known = f"{len(feature.categories)} categories"
+        else:
+            known = f"{words.number(feature.low, 4)} to {words.number(feature.high, 4)}"
+        effect, gain = words.percent(feature.effect_share), words.percent(feature.gain_share)
+        rows.append([markdown(name), known, effect, gain])
+    return table(["feature", "seen in training", "share of the effect", "share of the gain"], rows)
+
+
+def _limit_notes() -> str:
+    return (
+        "\n\nThe model describes associations in its training data, not causes. Beyond the ranges"
+        " above it extrapolates unless it was fitted with `clamp=True`."
+    )

@@ -1,0 +1,134 @@
+"""Leaves and predictions over two features (the paper, figure 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.explanations.fitted import fitted
+from glassleaf.explanations.slices import Slice, slice_of
+from glassleaf.plots.style import INK, label, new_axes
+
+_POINTS = 200
+
+
+@dataclass
+class RegionDisplay:
+    """The prediction over two numeric features; black lines are the borders of leaves.
+
+    Parameters
+    ----------
+    surface : Slice
+        Leaves and predictions over a grid.
+    points : ndarray of shape (n, 2) or None
+        Rows to draw.
+    colors : ndarray or None
+        Their targets.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    """
+
+    surface: Slice
+    points: NDArray[np.float64] | None = None
+    colors: NDArray[np.float64] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        features: tuple[Any, Any],
+        *,
+        y: Any = None,
+        at: Any = None,
+        output: int = -1,
+        max_points: int = 500,
+        ax: Any = None,
+    ) -> Self:
+        """Predict over a grid of two features and draw it.
+
+        Parameters
+        ----------
+        estimator : fitted model tree
+        X : table
+            Rows that give the range, and points where the other features play no part.
+        features : two names or positions
+        y : array-like or None
+            Targets of the rows, to color the points.
+        at : table of one row or None
+            Values of the other features; None: their median (most frequent category) in X.
+        output : int
+            Which class's probability is shown; -1 is the last.
+        max_points : int
+            How many rows are drawn as points.
+        """
+        model = fitted(estimator)
+        matrix = model.matrix(X)
+        columns = (model.position(features[0], "features"), model.position(features[1], "features"))
+        row = None if at is None else model.matrix(at)[0]
+        surface = slice_of(model, matrix, columns, row, _POINTS, output)
+        some = np.linspace(0, len(matrix) - 1, min(max_points, len(matrix))).astype(int)
+        colors = None if y is None else _as_numbers(model.classes, np.asarray(y)[some])
+        return cls(surface, matrix[some][:, list(columns)], colors).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the regions."""
+        surface = self.surface
+        self.ax_ = new_axes(ax, (6.2, 4.8))
+        self.figure_ = self.ax_.figure
+        x, y = surface.axes
+        is_probability = surface.classes is not None
+        limits = {"vmin": 0.0, "vmax": 1.0} if is_probability else {}
+        image = self.ax_.pcolormesh(
+            x, y, surface.prediction, cmap="RdBu" if is_probability else "viridis",
+            shading="nearest", alpha=0.75, rasterized=True, **limits,
+        )  # fmt: skip
+        for leaf in np.unique(surface.leaf)[1:]:
+            self.ax_.contour(x, y, surface.leaf >= leaf, [0.5], colors=INK, linewidths=1.2)
+        if surface.classes is not None and len(surface.classes) == 2:
+            self.ax_.contour(
+                x, y, surface.prediction, [0.5], colors=INK, linewidths=1.0, linestyles="dashed"
+            )
+        self._points(limits)
+        self._leaf_numbers()
+        bar = self.figure_.colorbar(image, ax=self.ax_)
+        bar.set_label(label(surface.output_name, 40))
+        self.ax_.set_xlabel(label(surface.names[0], 40))
+        self.ax_.set_ylabel(label(surface.names[1], 40))
+        return self
+
+    def _points(self, limits: dict[str, float]) -> None:
+        if self.points is None:
+            return
+        x, y = self.surface.axes
+        given: dict[str, Any] = {"color": INK} if self.colors is None else {"c": self.colors}
+        if self.colors is not None:
+            given |= {"cmap": "RdBu" if limits else "viridis", **limits}
+        self.ax_.scatter(
+            self.points[:, 0], self.points[:, 1], s=9, alpha=0.8, linewidths=0.4, edgecolors=INK,
+            **given,
+        )  # fmt: skip
+        self.ax_.set_xlim(x[0], x[-1])
+        self.ax_.set_ylim(y[0], y[-1])
+
+    def _leaf_numbers(self) -> None:
+        x, y = self.surface.axes
+        for leaf in np.unique(self.surface.leaf):
+            rows, columns = np.nonzero(self.surface.leaf == leaf)
+            box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.8}
+            self.ax_.text(
+                x[int(np.median(columns))], y[int(np.median(rows))], f"leaf {leaf}", fontsize=8,
+                ha="center", va="center", bbox=box,
+            )  # fmt: skip
+
+
+def _as_numbers(classes: tuple[Any, ...] | None, y: NDArray[Any]) -> NDArray[np.float64]:
+    if classes is None:
+        return y.astype(np.float64)
+    return np.array([classes.index(label) for label in y.tolist()]) / (len(classes) - 1)

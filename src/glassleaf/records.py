@@ -1,0 +1,112 @@
+"""What training saw in every node, kept beside the tree for those who explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import rows as on_rows
+from glassleaf.backends import Backend
+from glassleaf.binning import FeatureBins
+from glassleaf.design import Design
+from glassleaf.search import Split
+from glassleaf.splitting import Node
+from glassleaf.table import Column, Table
+from glassleaf.tree import Candidates, Seen
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+def mean_targets(
+    backend: Backend, nodes: Sequence[Node], n_classes: int, center: float, scale: float
+) -> Floats:
+    """Mean target of every node, shape (nodes, 1), or the shares of the classes."""
+    leaves = [node for node in nodes if node.children is None]
+    found = backend.sum(on_rows.target_sums, [(node.id, n_classes) for node in leaves])
+    sums = np.zeros((len(nodes), max(n_classes, 1)))
+    for node, total in zip(leaves, found, strict=True):
+        sums[node.id] = total
+    for node in reversed(nodes):  # children come after their parents
+        if node.children is not None:
+            sums[node.id] = sums[list(node.children)].sum(axis=0)
+    mean = sums / np.array([[node.model.weight] for node in nodes])
+    return mean if n_classes else np.asarray(mean * scale + center)
+
+
+def what_was_seen(
+    nodes: Sequence[Node],
+    table: Table,
+    columns: Sequence[Column],
+    features: Sequence[FeatureBins],
+    design: Design,
+    target: Floats,
+    scale: float,
+) -> Seen:
+    """Gather the records; ``target`` are the means of ``mean_targets``."""
+    is_linear = nodes[0].model.custom is None
+    n_terms = design.terms.n_terms if is_linear else 0
+    mean, spread = np.zeros((2, len(nodes), n_terms))
+    if is_linear:
+        for node in nodes:
+            model, term = node.model, design.layout.term
+            mean[node.id, term] = model.center + model.unit * model.mean
+            spread[node.id, term] = model.unit * model.spread
+    low, high = _ranges(table, columns, features)
+    return Seen(mean, spread, target, low, high, _candidates(nodes, columns, scale))
+
+
+def _ranges(
+    table: Table, columns: Sequence[Column], features: Sequence[FeatureBins]
+) -> tuple[Floats, Floats]:
+    """Smallest and largest value of every numeric column; NaN for a column without values."""
+    low, high = np.full((2, len(columns)), np.nan)
+    ends = {f.column: (f.lower[0], f.upper[-1]) for f in features if len(f.lower)}
+    for j, column in enumerate(columns):
+        if j in ends:
+            low[j], high[j] = ends[j]
+        elif not column.is_categorical:  # one that may not split, and has no bins
+            values = table.numeric(j)
+            values = values[~np.isnan(values)]
+            if len(values):
+                low[j], high[j] = values.min(), values.max()
+    return low, high
+
+
+def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) -> Candidates:
+    found = [(node.id, rival) for node in nodes if node.split for rival in node.rivals]
+    splits = [rival.split for _, rival in found]
+    first_category, categories = category_sides(splits, columns)
+    none = np.zeros(0)
+    return Candidates(
+        node=np.array([node for node, _ in found], dtype=np.int32),
+        feature=np.array([split.column for split in splits], dtype=np.int32),
+        gain=scale**2 * np.array([split.gain for split in splits], dtype=np.float64),
+        threshold=np.array([split.threshold for split in splits], dtype=np.float64),
+        missing_left=np.array([split.missing_left for split in splits], dtype=np.bool_),
+        has_missing=np.array([rival.has_missing for _, rival in found], dtype=np.bool_),
+        first_category=first_category,
+        categories=categories,
+        first_point=np.cumsum([0, *(len(rival.gains) for _, rival in found)]),
+        position=np.concatenate([none, *(rival.position for _, rival in found)]),
+        curve=scale**2 * np.concatenate([none, *(rival.gains for _, rival in found)]),
+    )
+
+
+def category_sides(
+    splits: Sequence[Split | None], columns: Sequence[Column]
+) -> tuple[NDArray[np.int64], Bools]:
+    """For every split the place of its categories' sides in one flat array, -1 for a number."""
+    first = np.full(len(splits), -1, dtype=np.int64)
+    sides: list[Bools] = []
+    used = 0
+    for k, split in enumerate(splits):
+        if split is None or not split.is_categorical:
+            continue
+        n_categories = len(columns[split.column].categories or ())
+        first[k] = used
+        sides.append(split.left_of_bin[:n_categories])
+        used += n_categories
+    return first, np.concatenate(sides) if sides else np.zeros(0, dtype=np.bool_)

@@ -1,0 +1,50 @@
+"""Numbers that are short to read."""
+
+from __future__ import annotations
+
+import math
+
+_MOST_DIGITS = 17
+
+
+def shortest_between(low: float, high: float) -> float:
+    """The number with the fewest digits that is at least ``low`` and below ``high``.
+
+    Of several with as many digits, the one nearest to the middle.
+
+    >>> shortest_between(48.2, 50.7), shortest_between(-3.0, 2.0), shortest_between(0.1234, 0.1239)
+    (50.0, 0.0, 0.1235)
+    """
+    if low <= 0.0 < high:
+        return 0.0
+    middle = low + (high - low) / 2
+    largest = max(abs(low), abs(high))
+    exponent = math.floor(math.log10(largest)) + 1
+    for digits in range(_MOST_DIGITS + 1):
+        step = exponent - digits
+        nearest = round(middle / 10.0**step)
+        for multiple in sorted((nearest, nearest - 1, nearest + 1), key=lambda k: abs(k - nearest)):
+            found = float(f"{multiple}e{step}")
+            if low <= found < high:
+                return found
+    return low
+
+
+def n_digits(number: float) -> int:
+    """Significant digits of a number as it is written.
+
+    >>> n_digits(50.0), n_digits(49.87), n_digits(0.0)
+    (1, 4, 0)
+    """
+    written = f"{number:.17g}" if float(f"{number:.15g}") != number else f"{number:.15g}"
+    mantissa = written.split("e")[0].replace("-", "").replace(".", "").strip("0")
+    return len(mantissa)
+
+
+def to_digits(number: float, digits: int) -> float:
+    """A number rounded to significant digits.
+
+    >>> to_digits(0.0123456, 3)
+    0.0123
+    """
+    return float(f"{number:.{digits}g}") if math.isfinite(number) else number

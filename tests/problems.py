@@ -1,0 +1,103 @@
+"""Fitted trees of every kind, for the tests of explanations."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+
+KINDS = ["squared_error", "huber", "poisson", "gamma", "binary", "multiclass"]
+
+# Parameters that change the form of the models.
+FORMS = {
+    "plain": {},
+    "clamped": {"clamp": True},
+    "winsor": {"transform": "winsor"},
+    "rank, clamped": {"transform": "rank", "clamp": True},
+    "split on categories": {"split_features": ["t", "u"]},
+    "few leaf features": {"leaf_features": ["a", "t"]},
+}
+
+
+def table(rng, n=500):
+    """Numbers and categories with gaps, and rows to predict with what training never saw."""
+    X = rng.normal(size=(n, 4))
+    text = rng.choice(["red", "green", "blue", "grey"], size=n).astype(object)
+    out = pd.DataFrame({"a": X[:, 0], "b": X[:, 1] * 1e-6, "c": X[:, 2] + 1e6, "d": X[:, 3]})
+    out["t"] = text
+    out["u"] = rng.choice(["yes", "no"], size=n)
+    X[:, 1] *= np.where(text == "red", -1.0, 1.0)
+    score = np.where(X[:, 0] > 0.2, X[:, 1] + X[:, 2], -X[:, 1]) + 0.3 * X[:, 3]
+    out.loc[rng.random(n) < 0.2, "a"] = np.nan
+    out.loc[rng.random(n) < 0.2, "c"] = np.nan
+    out.loc[rng.random(n) < 0.2, "t"] = None
+    return out, score
+
+
+def later(X):
+    """The same rows with new categories, new gaps and far values."""
+    out = X.copy()
+    out.loc[::3, "t"] = "violet"
+    out.loc[::4, "u"] = None
+    out.loc[::5, "d"] = np.nan
+    out.loc[::7, "u"] = "maybe"
+    out.loc[::6, "b"] *= 50
+    return out
+
+
+def target(kind, score, rng):
+    if kind == "binary":
+        return np.where(score + 0.5 * rng.logistic(size=len(score)) > 0, "good", "bad")
+    if kind == "multiclass":
+        return np.digitize(score + rng.normal(scale=0.5, size=len(score)), [-0.5, 0.5])
+    if kind == "poisson":
+        return rng.poisson(np.exp(0.5 * score))
+    if kind == "gamma":
+        return rng.gamma(2.0, np.exp(0.5 * score))
+    return score + 2.0 + rng.normal(scale=0.2, size=len(score))
+
+
+def make(kind, **parameters):
+    if kind in ("binary", "multiclass"):
+        return ModelTreeClassifier(**parameters)
+    return ModelTreeRegressor(loss=kind, **parameters)
+
+
+_known = {}
+
+
+def fitted(kind, max_depth=2, **parameters):
+    """A tree, its training rows and target; each is fitted once, for tests only read them."""
+    key = (kind, max_depth, str(sorted(parameters.items())))
+    if key not in _known:
+        rng = np.random.default_rng(0)
+        X, score = table(rng)
+        y = target(kind, score, rng)
+        model = make(kind, max_depth=max_depth, n_jobs=1, **parameters).fit(X, y)
+        _known[key] = model, X, y
+    return _known[key]
+
+
+def with_subsets(model, seed):
+    """The same model with splits on any subsets of the categories, and any way for new ones."""
+    rng = np.random.default_rng(seed)
+    tree, out = model.tree_, copy.copy(model)
+    out.tree_ = replace(
+        tree,
+        categories=rng.random(len(tree.categories)) < 0.5,
+        unknown_left=rng.random(tree.node_count) < 0.5,
+        missing_left=rng.random(tree.node_count) < 0.5,
+    )
+    return out
+
+
+def raw_of(model, X):
+    """Raw scores, shape (rows, outputs)."""
+    if isinstance(model, ModelTreeClassifier):
+        found = model.decision_function(X)
+    else:
+        found = model.predict(X)
+        found = np.log(found) if model.loss in ("poisson", "gamma") else found
+    return found.reshape(len(X), -1)

@@ -1,0 +1,393 @@
+"""Explanations as data: they must say what the model does, for every kind of model."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from problems import FORMS, KINDS, fitted, later, raw_of, with_subsets
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import glassleaf
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, leaf_table
+from glassleaf.explanations import NoCoefficientsError
+from glassleaf.explanations.formulas import formula
+from glassleaf.explanations.rules import Condition
+
+
+def meets(condition, value):
+    """Whether a value (number, label or None) meets a condition, as its docstring says."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return condition.missing
+    if condition.categories is None:
+        return condition.low < value <= condition.high
+    if value in condition.categories:
+        return True
+    return value not in condition.excluded and condition.unknown
+
+
+def score_by_hand(explanation, node, row, output):
+    """A leaf's score from the explanation alone."""
+    features = {feature.name: feature for feature in explanation.features}
+    score = node.intercept[output]
+    for term, coef in zip(explanation.terms, node.coef[output], strict=True):
+        feature, value = features[term.feature], row[term.feature]
+        missing = value is None or (isinstance(value, float) and np.isnan(value))
+        if term.kind == "missing":
+            score += coef * missing
+        elif term.kind == "category":
+            score += coef * (not missing and value == term.category)
+        else:
+            x = value
+            if missing:
+                x = feature.fill
+            elif feature.knots is not None:
+                x = np.interp(value, *zip(*feature.knots, strict=True))
+            low, high = node.clamp[feature.column]
+            score += coef * min(max(x, low), high)
+    return score
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_explanation_alone_predicts(kind, form):
+    """Exactly one leaf's rule holds for any row, and its formula gives the raw score."""
+    model, X, _ = fitted(kind, max_depth=3, **FORMS[form])
+    check_rules_and_formulas(model, later(X).iloc[:60])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_of_splits_on_subsets_of_categories(seed):
+    model, X, _ = fitted("squared_error", max_depth=3, split_features=["t", "u"])
+    check_rules_and_formulas(with_subsets(model, seed), later(X).iloc[:60])
+
+
+def check_rules_and_formulas(model, rows):
+    explanation = explain(model)
+    raw, leaves = raw_of(model, rows), model.apply(rows)
+    for i, row in enumerate(rows.to_dict("records")):
+        row = {name: None if pd.isna(value) else value for name, value in row.items()}
+        found = [
+            leaf
+            for leaf in explanation.leaves
+            if all(meets(condition, row[condition.feature]) for condition in leaf.rule)
+        ]
+        assert [leaf.id for leaf in found] == [leaves[i]]
+        by_hand = [score_by_hand(explanation, found[0], row, k) for k in range(raw.shape[1])]
+        np.testing.assert_allclose(by_hand, raw[i], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_contributions_sum_to_the_raw_score(kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
+    for background in (None, X):
+        rows = explain(model, later(X), background=background)
+        raw = raw_of(model, later(X))
+        assert len(rows) == 500
+        for i in (0, 1, 7, 12, 21, 499):
+            total = np.array(rows[i].reference) + sum(map(np.array, rows[i].contributions.values()))
+            size = np.abs(raw).max()
+            np.testing.assert_allclose(total, np.squeeze(raw[i]), rtol=1e-9, atol=1e-9 * size)
+            np.testing.assert_allclose(rows[i].raw, np.squeeze(raw[i]), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_reference_is_the_mean_of_the_leaf(kind):
+    model, X, _ = fitted(kind, transform="rank", clamp=True)
+    raw, leaves, rows = raw_of(model, X), model.apply(X), explain(model, X)
+    contributions = np.array([list(row.contributions.values()) for row in rows]).reshape(
+        500, 6, raw.shape[1]
+    )
+    for leaf in set(leaves):
+        here = leaves == leaf
+        reference = np.atleast_1d(rows[int(np.argmax(here))].reference)
+        np.testing.assert_allclose(reference, raw[here].mean(axis=0), rtol=1e-8, atol=1e-8)
+        mean = contributions[here].mean(axis=0)
+        np.testing.assert_allclose(mean, np.zeros_like(mean), atol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary"])
+def test_strength_is_the_spread_of_what_a_feature_adds(rng, kind, weighted):
+    _, X, y = fitted(kind)
+    weight = rng.random(500) + 0.2 if weighted else np.ones(500)
+    model = glassleaf.ModelTreeClassifier if kind == "binary" else ModelTreeRegressor
+    model = model(max_depth=2, **({} if kind == "binary" else {"loss": kind}))
+    model.fit(X, y, sample_weight=weight)
+    parts = np.array([list(row.contributions.values()) for row in explain(model, X)])
+    leaves = model.apply(X)
+    effect = np.zeros(6)
+    for leaf in explain(model).leaves:
+        here = leaves == leaf.id
+        mean = np.average(parts[here], axis=0, weights=weight[here])
+        variance = np.average((parts[here] - mean) ** 2, axis=0, weights=weight[here])
+        np.testing.assert_allclose(list(leaf.strength.values()), np.sqrt(variance), atol=1e-6)
+        effect += leaf.share * variance
+    found = [feature.effect for feature in explain(model).features]
+    np.testing.assert_allclose(found, np.sqrt(effect), atol=1e-6)
+
+
+def test_classes_count_relative_to_each_other():
+    """Adding the same line to all classes' scores changes nothing."""
+    model, X, _ = fitted("multiclass")
+    parts = np.array([list(row.contributions.values()) for row in explain(model, X)])
+    parts -= parts.mean(axis=2, keepdims=True)
+    leaf = explain(model).leaves[0]
+    here = model.apply(X) == leaf.id
+    expected = np.sqrt((parts[here].std(axis=0) ** 2).mean(axis=1))
+    np.testing.assert_allclose(list(leaf.strength.values()), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nodes_say_what_training_saw(kind):
+    model, X, y = fitted(kind)
+    explanation = explain(model)
+    passes = model.decision_path(X).toarray().astype(bool)
+    for node in explanation.nodes:
+        here = passes[:, node.id]
+        assert node.rows == here.sum() and node.share == pytest.approx(here.mean())
+        if explanation.classes is None:
+            assert node.target[0] == pytest.approx(y[here].mean())
+        else:
+            shares = [(y[here] == label).mean() for label in explanation.classes]
+            np.testing.assert_allclose(node.target, shares)
+        names = [term.name for term in explanation.terms]
+        spread = X["d"][here].std(ddof=0)
+        assert node.spread[names.index("d")] == pytest.approx(spread, rel=1e-6)
+        assert node.mean[names.index("t = red")] == pytest.approx((X["t"][here] == "red").mean())
+    assert explanation.features[3].low == X["d"].min()
+    assert explanation.features[3].high == X["d"].max()
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
+def test_splits_know_their_rivals(kind):
+    model, _, _ = fitted(kind)
+    for node in explain(model).splits:
+        chosen, *others = node.split.candidates
+        assert chosen.is_chosen and chosen.feature == node.split.feature
+        assert chosen.gain == node.split.gain == model.tree_.gain[node.id]
+        assert chosen.condition == node.split.condition
+        gains = [candidate.gain for candidate in others]
+        assert gains == sorted(gains, reverse=True) and max(gains) <= chosen.gain * (1 + 1e-9)
+        for candidate in node.split.candidates:
+            curve = np.array(candidate.curve)
+            if candidate.condition.categories is None:
+                assert (np.diff(curve[:, 0]) > 0).all()
+                best = curve[np.argmax(curve[:, 1]), 0]
+                if np.isfinite(candidate.condition.high):
+                    assert best == pytest.approx(candidate.condition.high)
+                    assert curve[:, 1].max() == pytest.approx(candidate.gain)
+
+
+def test_the_runner_up_is_what_wins_without_the_winner():
+    model, X, y = fitted("squared_error", max_depth=1)
+    first = explain(model).splits[0].split
+    others = [name for name in X if name != first.feature]
+    again = ModelTreeRegressor(max_depth=1, split_features=others).fit(X, y)
+    second = explain(again).splits[0].split
+    assert second.condition == first.runners_up[0].condition
+    assert second.gain == pytest.approx(first.runners_up[0].gain)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_is_json(kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
+    text = json.dumps(explain(model).to_dict(), allow_nan=False)
+    assert json.loads(text)["nodes"][0]["rows"] == 500
+    json.dumps(explain(model, later(X))[0].to_dict(), allow_nan=False)
+
+
+# --- in words ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_has_every_leaf(kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
+    text = model.export_text()
+    for leaf in explain(model).leaves:
+        assert f"Leaf {leaf.leaf}: {leaf.rule_text}" in text
+    assert explain(model, later(X))[0].to_text()
+
+
+def test_rules_are_merged_and_in_plain_words(rng):
+    X = pd.DataFrame({"grade": np.tile(np.arange(12.0), 100), "income": rng.normal(size=1200)})
+    y = np.where((X["grade"] > 3) & (X["grade"] <= 7), X["income"], -X["income"])
+    model = ModelTreeRegressor(max_depth=2, split_features=["grade"]).fit(X, y)
+    rules = [leaf.rule_text for leaf in explain(model).leaves]
+    assert "3.5 < grade ≤ 7.5" in rules
+
+
+@pytest.mark.parametrize(
+    "condition, text",
+    [
+        (Condition("x", 0, high=2.5, missing=False), "x ≤ 2.5"),
+        (Condition("x", 0, low=2.5, has_missing=True), "x > 2.5 or missing"),
+        (Condition("x", 0, low=2.5, has_missing=False), "x > 2.5"),
+        (Condition("x", 0, 1, 2, has_missing=True), "1 < x ≤ 2 or missing"),
+        (Condition("x", 0, low=np.inf), "x is missing"),
+        (Condition("x", 0, missing=False), "x is not missing"),
+        (Condition("x", 0, categories=("a", "b"), unknown=False), "x ∈ {a, b}"),
+        (Condition("x", 0, categories=("a", "b"), excluded=("c",)), "x ∉ {c}"),
+        (Condition("x", 0, categories=("a",), excluded=tuple("bcd")), "x ∈ {a} or new"),
+        (Condition("x", 0, categories=(), unknown=False), "x is missing"),
+        (Condition("x", 0, categories=("a",), missing=False), "x is not missing"),
+    ],
+)
+def test_conditions_in_words(condition, text):
+    assert condition.text == text
+
+
+def test_formulas_are_in_raw_units(rng):
+    X = pd.DataFrame({"age": rng.normal(40, 10, 500), "sex": rng.choice(["f", "m"], 500)})
+    y = 3.0 + 0.5 * X["age"] - 2.0 * (X["sex"] == "m")
+    model = ModelTreeRegressor(max_depth=0, alpha=1e-9).fit(X, y)
+    explanation = explain(model)
+    found = formula(explanation, explanation.leaves[0])
+    assert found == "2 + 0.5·age + 1·[sex = f] - 1·[sex = m]"
+    clamped = explain(ModelTreeRegressor(max_depth=0, clamp=True).fit(X, y))
+    assert f"clip(age, {X['age'].min():.6g}, {X['age'].max():.6g})" in formula(
+        clamped, clamped.leaves[0]
+    )
+
+
+HOSTILE = [
+    "<script>alert(1)</script>", "line\nbreak", "tab\there", "\x00\x1b[31mred", "‮backwards",
+    "quote\"'`", "x" * 5000, "ا" * 60, "{x}", "%s $x$ _a^b_", " ", "日本語",
+]  # fmt: skip
+
+
+def test_hostile_names_do_not_break_text(rng):
+    X = pd.DataFrame({name: rng.choice(HOSTILE, 800) for name in HOSTILE[:6]})
+    for name in HOSTILE[6:]:
+        X[name] = rng.normal(size=800)
+    y = np.where(X[HOSTILE[6]] > 0, X[HOSTILE[8]], -X[HOSTILE[8]])
+    y += 3.0 * (X[HOSTILE[0]] == HOSTILE[1]) * X[HOSTILE[9]]
+    model = ModelTreeRegressor(max_depth=3, alpha=10).fit(X, y)
+    n_lines = len(model.export_text().splitlines())
+    plain = model.fit(X.set_axis([f"c{k}" for k in range(12)], axis=1).map(str_or_same), y)
+    assert abs(n_lines - len(plain.export_text().splitlines())) <= 0
+    text = model.fit(X, y).export_text()
+    assert max(map(len, text.splitlines())) < 1500
+    assert not any(char in text for char in "\x00\x1b‮\t")
+    row = explain(model, X)[0].to_text()
+    assert len(row.splitlines()) <= 11
+    assert len(leaf_table(model)) == model.get_n_leaves()
+
+
+def str_or_same(value):
+    return f"k{HOSTILE.index(value)}" if isinstance(value, str) else value
+
+
+# --- the table of leaves -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_per_leaf(kind):
+    model, _, _ = fitted(kind)
+    table = leaf_table(model)
+    assert len(table) == model.get_n_leaves() and table["rows"].sum() == 500
+    of = " [1]" if kind == "multiclass" else ""
+    node = table["node"][1]
+    coef = model.tree_.coef[node]
+    assert table[f"coef d{of}"][1] == (coef[1, 3] if kind == "multiclass" else coef[3])
+    assert {"leaf", "rule", "share", f"intercept{of}", f"coef t = red{of}"} <= set(table)
+
+
+# --- what cannot be explained --------------------------------------------------------------------
+
+
+def test_models_without_coefficients_say_so(rng):
+    class Mean:
+        def fit(self, X, y, weight, start):
+            return y.mean()
+
+        def raw(self, model, X):
+            return np.full(len(X), model)
+
+        def gradients(self, model, X, y):
+            return (model - y)[:, None]
+
+    X = rng.normal(size=(200, 2))
+    model = ModelTreeRegressor(weak_model=Mean(), renormalize=None).fit(X, X[:, 0] > 0)
+    for ask in (explain, leaf_table, lambda model: model.export_text()):
+        with pytest.raises(NoCoefficientsError, match="have no coefficients"):
+            ask(model)
+
+
+def test_other_estimators_are_refused(rng):
+    X = rng.normal(size=(200, 2))
+    pipeline = make_pipeline(StandardScaler(), ModelTreeClassifier()).fit(X, X[:, 0] > 0)
+    with pytest.raises(TypeError, match="explain the last step"):
+        explain(pipeline)
+    assert explain(pipeline[-1], pipeline[:-1].transform(X))[0].leaf > 0
+    with pytest.raises(ValueError, match="pass them as X"):
+        explain(pipeline[-1], background=X)
+
+
+def test_slices_and_negative_rows():
+    model, X, _ = fitted("binary")
+    rows = explain(model, X)
+    assert rows[-1].to_dict() == rows[499].to_dict()
+    assert [row.leaf for row in rows[:3]] == model.apply(X)[:3].tolist()
+    with pytest.raises(IndexError):
+        rows[500]
+
+
+def test_the_path_ends_in_the_leaf():
+    model, X, _ = fitted("binary", max_depth=3)
+    for row in explain(model, later(X))[:50]:
+        assert row.path[0].node == 0 and row.path[-1].next_node == row.leaf
+        for step in row.path:
+            assert meets(step.condition, step.value)
+
+
+# --- splits chosen by a closer look, and models from files ---------------------------------------
+
+
+@pytest.mark.parametrize("given", [{"rescore": 10}, {"refine": True}, {"significance": 0.5}])
+@pytest.mark.parametrize("kind", ["squared_error", "binary"])
+def test_the_split_is_the_trees_own_however_it_was_chosen(kind, given):
+    model, X, _ = fitted(kind, max_depth=3, **given)
+    check_rules_and_formulas(model, later(X).iloc[:60])
+    for node in explain(model).splits:
+        assert node.split.gain == model.tree_.gain[node.id]
+        for candidate in node.split.candidates:
+            assert not candidate.is_chosen or candidate.condition == node.split.condition
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_from_a_file_explains_itself(tmp_path, kind):
+    model, X, _ = fitted(kind, transform="rank", clamp=True)
+    model.save(tmp_path / "model.json")
+    again = glassleaf.load(tmp_path / "model.json")
+    assert explain(again).to_dict() == explain(model).to_dict()
+    assert explain(again, X)[0].to_dict() == explain(model, X)[0].to_dict()
+
+
+def test_a_file_without_records_predicts_but_does_not_explain(tmp_path):
+    model, X, _ = fitted("squared_error")
+    model.save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    del content["seen"], content["candidates"]
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    again = glassleaf.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(glassleaf.GlassleafError, match="holds no records of its training"):
+        explain(again)
+
+
+@pytest.mark.parametrize(
+    "name, value", [("node", 99), ("feature", 99), ("first_category", 5), ("first_point", 7)]
+)
+def test_damaged_records_are_refused(tmp_path, name, value):
+    model, _, _ = fitted("squared_error")
+    model.save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    content["candidates"][name][0] = value
+    (tmp_path / "model.json").write_text(json.dumps(content))
+    with pytest.raises(glassleaf.ModelFileError, match="no intact model file"):
+        glassleaf.load(tmp_path / "model.json")

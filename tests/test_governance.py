@@ -1,0 +1,92 @@
+"""Scores per group against their definitions, and a card that holds hostile text."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from problems import KINDS, fitted
+from sklearn.metrics import log_loss, roc_auc_score
+from test_explain import HOSTILE
+
+from glassleaf import ModelTreeClassifier, group_scores, model_card
+
+
+@pytest.mark.parametrize("favorable", ["good", "bad"])
+def test_classes_by_group(rng, favorable):
+    model, X, y = fitted("binary")
+    weight = rng.random(500)
+    found = group_scores(model, X, y, "t", favorable=favorable, sample_weight=weight)
+    assert {group.group for group in found} == {"red", "green", "blue", "grey", "(missing)"}
+    assert sum(group.rows for group in found) == 500
+    names = X["t"].fillna("(missing)").to_numpy()
+    for group in found:
+        here = names == group.group
+        w, is_it = weight[here], y[here] == favorable
+        chosen = model.predict(X)[here] == favorable
+        p = model.predict_proba(X)[here, list(model.classes_).index(favorable)]
+        expected = {
+            "mean_target": np.average(is_it, weights=w),
+            "mean_prediction": np.average(p, weights=w),
+            "selection_rate": np.average(chosen, weights=w),
+            "true_positive_rate": np.average(chosen[is_it], weights=w[is_it]),
+            "false_positive_rate": np.average(chosen[~is_it], weights=w[~is_it]),
+            "auc": roc_auc_score(is_it, p, sample_weight=w),
+            "log_loss": log_loss(is_it, p, sample_weight=w),
+        }
+        assert group.scores == pytest.approx(expected)
+    rates = [group.scores["selection_rate"] for group in found]
+    np.testing.assert_allclose([group.ratio for group in found], np.array(rates) / max(rates))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_scores_and_a_card(kind):
+    model, X, y = fitted(kind)
+    groups = group_scores(model, X, y, X["a"] > 0)
+    card = model_card(model, name="A model", scores={"R2": 0.5}, groups=groups)
+    assert card.startswith("# A model\n") and "To be filled in" in card
+    assert "### By group" in card and "| True |" in card
+    if kind == "squared_error":
+        here = (X["a"] > 0).to_numpy()
+        error = model.predict(X)[here] - y[here]
+        scores = next(group.scores for group in groups if group.group == "True")
+        assert scores["mean_error"] == pytest.approx(error.mean())
+        assert scores["mean_absolute_error"] == pytest.approx(np.abs(error).mean())
+        assert scores["root_mean_squared_error"] == pytest.approx(np.sqrt((error**2).mean()))
+
+
+def test_a_group_without_a_class_has_no_rate():
+    model, X, y = fitted("binary")
+    found = group_scores(model, X, y, np.where(y == "good", "only good", "others"))
+    scores = {group.group: group.scores for group in found}
+    assert np.isnan(scores["only good"]["false_positive_rate"])
+    assert np.isnan(scores["only good"]["auc"])
+    assert found[0].to_dict()["scores"]["auc"] is None
+
+
+def test_hostile_text_stays_text(rng):
+    X = pd.DataFrame({name: rng.normal(size=400) for name in HOSTILE})
+    y = np.where(X[HOSTILE[0]] > 0, "<b>", "a|b\n# c")
+    model = ModelTreeClassifier(max_depth=1).fit(X, y)
+    card = model_card(
+        model, name="<script>", purpose="[x](javascript:1) ![](y)", groups=group_scores(
+            model, X, y, rng.choice(["<i>", "|", "\n\n# head"], 400)
+        ),
+    )  # fmt: skip
+    assert "<script" not in card and "<b>" not in card and "<i>" not in card
+    assert "](" not in card.replace(r"\]\(", "")
+    headings = [line for line in card.splitlines() if line.startswith("#")]
+    assert len(headings) == 10
+    tables = [line for line in card.splitlines() if line.startswith("|")]
+    for line in tables:
+        assert line.endswith("|")
+
+
+def test_what_is_refused():
+    model, X, y = fitted("binary")
+    with pytest.raises(ValueError, match="by='nothing' is not a column"):
+        group_scores(model, X, y, "nothing")
+    with pytest.raises(ValueError, match="by has 3 entries"):
+        group_scores(model, X, y, [1, 2, 3])
+    with pytest.raises(ValueError, match="y has 3 entries"):
+        group_scores(model, X, y[:3], "t")
+    with pytest.raises(ValueError, match="favorable='maybe'"):
+        group_scores(model, X, y, "t", favorable="maybe")

@@ -1,0 +1,185 @@
+"""Every display draws every kind of model, on its own axes or on given ones."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from problems import FORMS, fitted, later
+
+from glassleaf import ModelTreeRegressor, explain
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+from matplotlib import pyplot as plt  # noqa: E402
+
+from glassleaf.plots import (  # noqa: E402
+    CalibrationDisplay,
+    DependenceDisplay,
+    GainDisplay,
+    LiftDisplay,
+    RegionDisplay,
+    RowDisplay,
+    TreeDisplay,
+)
+
+DISPLAYS = {
+    "tree": lambda model, X, y, ax: TreeDisplay.from_estimator(model, ax=ax),
+    "gain": lambda model, X, y, ax: GainDisplay.from_estimator(model, ax=ax),
+    "row": lambda model, X, y, ax: RowDisplay.from_estimator(model, later(X), row=3, ax=ax),
+    "row, background": lambda model, X, y, ax: RowDisplay.from_estimator(
+        model, later(X), row=3, background=X, ax=ax
+    ),
+    "regions": lambda model, X, y, ax: RegionDisplay.from_estimator(
+        model, X, ("a", "d"), y=y, ax=ax
+    ),
+    "dependence": lambda model, X, y, ax: DependenceDisplay.from_estimator(
+        model, X, "a", max_rows=50, ax=ax
+    ),
+    "dependence on a category": lambda model, X, y, ax: DependenceDisplay.from_estimator(
+        model, X, "t", max_rows=50, ax=ax
+    ),
+    "calibration": lambda model, X, y, ax: CalibrationDisplay.from_estimator(model, X, y, ax=ax),
+    "lift": lambda model, X, y, ax: LiftDisplay.from_estimator(model, X, y, ax=ax),
+}
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+@pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary", "multiclass"])
+def test_every_display_draws_every_kind(kind, display):
+    model, X, y = fitted(kind, transform="winsor", clamp=True)
+    drawn = DISPLAYS[display](model, X, y, None)
+    assert drawn.figure_ is drawn.ax_.figure
+    drawn.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_given_axes_are_used(display):
+    model, X, y = fitted("binary")
+    figure, axes = plt.subplots(1, 2)
+    drawn = DISPLAYS[display](model, X, y, axes[1])
+    assert drawn.figure_ is figure
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form(form):
+    model, X, y = fitted("squared_error", **FORMS[form])
+    for display in ("tree", "gain", "row", "regions", "dependence"):
+        DISPLAYS[display](model, X, y, None)
+
+
+def drawn_texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_tree_names_splits_leaves_and_features():
+    model, _, _ = fitted("squared_error")
+    display = TreeDisplay.from_estimator(model, max_features=3)
+    explanation = explain(model)
+    texts = drawn_texts(display.ax_)
+    for leaf in explanation.leaves:
+        assert f"leaf {leaf.leaf}" in texts
+    for node in explanation.splits:
+        assert node.split.condition.text in texts
+    assert set(list(explanation.importance)[:3]) <= set(texts)
+
+
+def test_bars_of_the_tree_are_coefficient_times_spread(rng):
+    X = rng.normal(size=(500, 2))
+    model = ModelTreeRegressor(max_depth=0).fit(X, 2.0 * X[:, 0] - X[:, 1])
+    display = TreeDisplay.from_estimator(model)
+    widths = [patch.get_width() for patch in display.ax_.patches]
+    names = list(explain(model).importance)
+    expected = [2.0 * X[:, 0].std() if name == "x0" else -X[:, 1].std() for name in names]
+    assert widths[0] / widths[1] == pytest.approx(expected[0] / expected[1], rel=0.01)
+
+
+@pytest.mark.parametrize("max_leaf_nodes", [3, 16])
+def test_no_text_of_the_tree_covers_another(rng, max_leaf_nodes):
+    X = pd.DataFrame(
+        rng.normal(size=(3000, 8)), columns=[f"a rather long name {k}" for k in "abcdefgh"]
+    )
+    y = sum(np.abs(X.iloc[:, k]) * X.iloc[:, 7 - k] for k in range(4))
+    model = ModelTreeRegressor(max_leaf_nodes=max_leaf_nodes, max_depth=None).fit(X, y)
+    assert model.get_n_leaves() == max_leaf_nodes
+    display = TreeDisplay.from_estimator(model)
+    display.figure_.canvas.draw()
+    texts = [text for text in display.ax_.texts if text.get_rotation() == 0]
+    boxes = [text.get_window_extent() for text in texts]
+    for i, first in enumerate(boxes):
+        for j in range(i):
+            overlap = first.intersection(first, boxes[j])
+            assert overlap is None or overlap.width * overlap.height < 4, (
+                texts[i].get_text(), texts[j].get_text(),
+            )  # fmt: skip
+
+
+def test_waterfall_ends_at_the_score():
+    model, X, _ = fitted("binary")
+    display = RowDisplay.from_estimator(model, X, row=5, background=X, max_features=2)
+    bars = display.ax_.patches
+    assert len(bars) == 3  # two features and the rest
+    assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(display.row.raw)
+    assert bars[0].get_x() == pytest.approx(display.row.reference)
+
+
+def test_gain_curve_peaks_at_the_split():
+    model, _, _ = fitted("squared_error", split_features=["a", "d"])
+    display = GainDisplay.from_estimator(model)
+    split = explain(model).splits[0].split
+    x, y = display.ax_.lines[0].get_data()
+    assert x[np.argmax(y)] == pytest.approx(split.condition.high)
+    with pytest.raises(ValueError, match="has no split; inner nodes are"):
+        GainDisplay.from_estimator(model, node=99)
+
+
+def test_dependence_has_the_kinks_of_the_tree():
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, size=(4000, 2))
+    model = ModelTreeRegressor(max_depth=1).fit(X, np.where(X[:, 0] > 0, 3 * X[:, 0], -X[:, 0]))
+    found = DependenceDisplay.from_estimator(model, X, 0, max_rows=100).dependence
+    assert found.kinks == (model.tree_.threshold[0],)
+    for value, mean in list(zip(found.values, found.mean, strict=True))[::20]:
+        changed = X[np.linspace(0, 3999, 100).astype(int)].copy()
+        changed[:, 0] = value
+        assert mean == pytest.approx(model.predict(changed).mean())
+
+
+def test_leaf_scores_are_means_over_the_rows(rng):
+    model, X, y = fitted("binary")
+    weight = rng.random(500)
+    scores = LiftDisplay.from_estimator(model, X, y, sample_weight=weight).scores
+    leaves, good = model.apply(X), y == "good"
+    ordered = [leaf.id for leaf in explain(model).leaves]
+    for leaf in scores.leaves:
+        here = leaves == ordered[leaf.leaf - 1]
+        assert leaf.target == pytest.approx(np.average(good[here], weights=weight[here]))
+        predicted = model.predict_proba(X)[here, 1]
+        assert leaf.prediction == pytest.approx(np.average(predicted, weights=weight[here]))
+        assert leaf.lift == pytest.approx(leaf.target / np.average(good, weights=weight))
+
+
+def test_regions_refuse_categories():
+    model, X, _ = fitted("squared_error")
+    with pytest.raises(ValueError, match="regions need two numbers"):
+        RegionDisplay.from_estimator(model, X, ("a", "t"))
+    with pytest.raises(ValueError, match="not a column of X"):
+        RegionDisplay.from_estimator(model, X, ("a", "nothing"))
+
+
+def test_formulas_in_names_are_not_drawn(rng):
+    X = pd.DataFrame({r"$\frac{1}{$": rng.normal(size=300), "$$": rng.choice(["$a$", "$"], 300)})
+    model = ModelTreeRegressor(max_depth=2).fit(X, np.abs(X.iloc[:, 0]))
+    for drawn in (
+        TreeDisplay.from_estimator(model),
+        GainDisplay.from_estimator(model),
+        RowDisplay.from_estimator(model, X),
+        DependenceDisplay.from_estimator(model, X, 1),
+        LiftDisplay.from_estimator(model, X, np.abs(X.iloc[:, 0])),
+    ):
+        drawn.figure_.canvas.draw()

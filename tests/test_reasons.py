@@ -1,0 +1,106 @@
+"""Reason codes: signed, ordered, and neutral values that are neutral."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from problems import FORMS, KINDS, fitted, later
+
+from glassleaf import ModelTreeRegressor, explain, reasons, shap_values
+
+
+def contributions(model, rows, background):
+    """Of the last class relative to the others, or of the one score; shape (rows, features)."""
+    found = np.array(
+        [list(row.contributions.values()) for row in explain(model, rows, background=background)]
+    )
+    return found if found.ndim == 2 else found[:, :, -1] - found.mean(axis=2)
+
+
+@pytest.mark.parametrize("with_background", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_reasons_are_the_worst_contributions(kind, form, with_background):
+    model, X, _ = fitted(kind, **FORMS[form])
+    rows = later(X).iloc[:20]
+    background = X if with_background else None
+    favorable = 2 if kind == "multiclass" else "high"
+    found = reasons(model, rows, 3, favorable=favorable, background=background)
+    expected = contributions(model, rows, background)
+    for reason_list, parts in zip(found, expected, strict=True):
+        worst = sorted(part for part in parts if part < 0)[:3]
+        np.testing.assert_allclose([r.contribution for r in reason_list], worst)
+        assert [r.rank for r in reason_list] == list(range(1, len(worst) + 1))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary", "multiclass"])
+def test_neutral_values_are_neutral(kind, form):
+    """Put into the row, they leave (next to) nothing of the contribution; numbers exactly."""
+    model, X, _ = fitted(kind, **FORMS[form])
+    rows = later(X).iloc[:10]
+    favorable = 2 if kind == "multiclass" else "high"
+    n_exact = 0
+    for background in (None, X.iloc[:100]):
+        found = reasons(model, rows, 4, favorable=favorable, background=background)
+        for k, reason_list in enumerate(found):
+            for reason in reason_list:
+                if reason.neutral_contribution is None:
+                    continue
+                new = rows.iloc[[k]].copy()
+                new[reason.feature] = reason.neutral
+                now = contributions(model, new, background)[0]
+                left = now[list(X.columns).index(reason.feature)]
+                assert left == pytest.approx(reason.neutral_contribution, abs=1e-9)
+                assert abs(left) < abs(reason.contribution)
+                if background is None:
+                    assert (model.apply(new) == model.apply(rows.iloc[[k]])).all()
+                    if reason.feature in "bd":
+                        n_exact += abs(left) < 1e-9 + 1e-6 * abs(reason.contribution)
+    assert n_exact > 3 or form == "few leaf features"
+
+
+def test_known_answer():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1000, 3)) + [5.0, 0.0, 0.0], columns=["income", "debt", "z"])
+    model = ModelTreeRegressor(max_depth=0, alpha=0).fit(X, X["income"] - 2 * X["debt"])
+    row = pd.DataFrame({"income": [4.0], "debt": [3.0], "z": [1.0]})
+    first, second = reasons(model, row)[0][:2]
+    assert (first.feature, second.feature) == ("debt", "income")
+    assert first.contribution == pytest.approx(-2 * (3.0 - X["debt"].mean()))
+    assert first.neutral == pytest.approx(X["debt"].mean())
+    assert second.neutral == pytest.approx(X["income"].mean())
+    assert "would have been neutral" in first.text
+    low = reasons(model, row, favorable="low")[0]
+    assert [reason.feature for reason in low if abs(reason.contribution) > 1e-9] == []
+
+
+def test_favorable_class():
+    model, X, _ = fitted("binary")
+    for_good = reasons(model, X.iloc[:5], 6, favorable="good")
+    assert for_good == reasons(model, X.iloc[:5], 6)
+    assert reasons(model, X.iloc[:5], 6, favorable="bad") == reasons(
+        model, X.iloc[:5], 6, favorable="low"
+    )
+    named = reasons(model, X.iloc[:20], 6, features=["b", "d"])
+    assert {reason.feature for row in named for reason in row} == {"b", "d"}
+
+
+def test_relative_to_a_background_they_are_shapley_values():
+    model, X, _ = fitted("binary")
+    found = reasons(model, X.iloc[:1], 6, background=X)[0]
+    values = shap_values(model, X.iloc[:1], X).values[0]
+    for reason in found:
+        assert reason.contribution == values[list(X.columns).index(reason.feature)]
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [({"k": 0}, "k=0"), ({"favorable": "sideways"}, "must be one of"), ({"features": [9]}, "9")],
+)
+def test_what_is_refused(given, message):
+    model, X, _ = fitted("binary")
+    with pytest.raises(ValueError, match=message):
+        reasons(model, X, **given)
+    model, X, _ = fitted("multiclass")
+    with pytest.raises(ValueError, match="must be one of the classes"):
+        reasons(model, X)
