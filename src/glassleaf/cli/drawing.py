@@ -67,7 +67,8 @@ def _from_rows(estimator: Any, X: Any) -> Floats:
             continue
         values = np.asarray(X[column.name].to_numpy(), dtype=np.float64)
         if column.knots:
-            values = np.interp(values, *zip(*column.knots, strict=True))
+            x, z = np.array(column.knots).T
+            values = np.interp(values, x, z)
         for leaf in np.unique(leaves):
             here = values[leaves == leaf]
             out[leaf, j] = np.nanstd(here) if np.isfinite(here).any() else 0.0

@@ -51,6 +51,8 @@ def explain(
         pairs = zip(numbers, found, hurting, strict=True)
         screen.write_json([explain_screen.as_json(*pair) for pair in pairs])
         return
-    for number, explanation, own in zip(numbers, found, hurting, strict=True):
-        explain_screen.show_row(screen.console(), estimator, X, numbers.index(number), number,
-                                explanation, own)  # fmt: skip
+    good_words = explain_screen.favorable_words(estimator, favorable)
+    for place, number in enumerate(numbers):
+        explain_screen.show_row(
+            screen.console(), estimator, X, place, number, found[place], hurting[place], good_words
+        )

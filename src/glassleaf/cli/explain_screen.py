@@ -27,6 +27,15 @@ def favorable_score(estimator: Any, given: str | None) -> Any:
     return given if given in (None, "high", "low") else label_of(estimator, given, "--favorable")
 
 
+def favorable_words(estimator: Any, given: str | None) -> str:
+    """Behind "what hurt most": whom it hurt."""
+    classes = getattr(estimator, "classes_", None)
+    if given in (None, "high", "low"):
+        score = "score" if classes is None else f"score of {classes[-1]}"
+        return f", if a {given or 'high'} {score} is good"
+    return f", if {given} is good"
+
+
 def as_json(row: int, explanation: Any, reasons: Sequence[Any] | None) -> dict[str, Any]:
     out: dict[str, Any] = {
         "row": row,
@@ -48,7 +57,14 @@ def _record(reason: Any) -> Any:
 
 
 def show_row(
-    out: Any, estimator: Any, X: Any, place: int, row: int, explanation: Any, reasons: Any
+    out: Any,
+    estimator: Any,
+    X: Any,
+    place: int,
+    row: int,
+    explanation: Any,
+    reasons: Any,
+    good: str,
 ) -> None:
     """The way through the tree, then a bar for what every column added."""
     model = plain_model(estimator)
@@ -65,7 +81,7 @@ def show_row(
     which = _class_shown(estimator, explanation)
     if reasons is not None:
         added = {_field(reason, "feature"): _field(reason, "contribution") for reason in reasons}
-        out.print("What hurt most:" if added else "Nothing hurt.", style="bold")
+        out.print(f"What {'hurt most' if added else 'hurt: nothing'}{good}", style="bold")
     else:
         added = explanation.contributions
     out.print(_bars(added, values, which))
@@ -100,7 +116,7 @@ def _field(reason: Any, name: str) -> Any:
 
 
 def _one(value: Any, which: int | None) -> float:
-    return float(value) if which is None else float(np.asarray(value)[which])
+    return float(value) if which is None or np.ndim(value) == 0 else float(value[which])
 
 
 def _bars(added: Mapping[str, Any], values: Mapping[str, Any], which: int | None) -> Any:

@@ -33,8 +33,13 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     'age'
     """
     by_lower = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
-    return by_lower[found[0]] if found else None
+    # Words of about the same length may differ more: letters change places.
+    similar = [name for name in by_lower if abs(len(name) - len(word)) <= 1]
+    for names, cutoff in ((similar, 0.6), (list(by_lower), 0.7)):
+        found = difflib.get_close_matches(word.lower(), names, n=1, cutoff=cutoff)
+        if found:
+            return by_lower[found[0]]
+    return None
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:

@@ -114,8 +114,6 @@ def new_estimator(loaded: Loaded, tree: TreeOptions) -> Any:
     if tree.alpha is not None:
         given["alpha"] = tree.alpha
     if tree.monotone:
-        if "monotonic_cst" not in known:
-            raise CallError("--monotone: this version has no monotone constraints.")
         given["monotonic_cst"] = monotone_columns(tree.monotone, loaded)
     for text in tree.settings:
         name, equals, value = text.partition("=")
