@@ -102,7 +102,7 @@ def effect(term: Term, leaf: Leaf, spread: Floats) -> float:
     """What a term adds per spread of its column; for categories half of what lies between them."""
     if term.categories:
         values = [value for numbers in term.categories.values() for value in numbers]
-        size = (max(*values, 0.0) - min(*values, 0.0)) / 2
+        size = (max(values) - min(values)) / 2 if len(values) > 1 else abs(values[0])
     else:
         size = max(term.slope, key=abs, default=0.0)
     return float(size * spread[leaf.node, term.column])
@@ -131,14 +131,13 @@ def legend(estimator: Any, scale: Scale) -> str:
     unit = _UNITS.get(model.link) or f"log-odds of {(model.classes or ('', ''))[1]!r}"
     if model.n_outputs > 1:
         return "A leaf adds up a score for every class; the largest wins."
-    if scale.is_known:
-        return (
-            f"A leaf adds up the {unit}. Bars: what one standard deviation more of a column adds."
-        )
-    return (
-        f"A leaf adds up the {unit}. Bars compare a column between the leaves;"
-        " with the data (--data FILE) they show its weight."
+    bars = (
+        "Bars: what one standard deviation more of a column adds."
+        if scale.is_known
+        else "Bars compare a column between the leaves; with --data FILE they show its weight."
     )
+    curved = any(column.knots for column in model.columns)
+    return f"A leaf adds up the {unit}. {bars}{' f: transformed.' if curved else ''}"
 
 
 def drawn(estimator: Any, scale: Scale, n_terms: int) -> Any:
@@ -211,10 +210,7 @@ def _grid(model: PlainModel, leaf: Leaf, terms: list[Term], scale: Scale) -> Any
 def _extremes(model: PlainModel, term: Term) -> str:
     """The category that adds least and the one that adds most."""
     categories = model.columns[term.column].categories or ()
-    found = sorted(
-        (term.categories[code][0] if code in term.categories else 0.0, str(category))
-        for code, category in enumerate(categories)
-    )
+    found = sorted((added[0], str(categories[code])) for code, added in term.categories.items())
     (least, low), (most, high) = found[0], found[-1]
     return f"{low} {least:+.3g}" if low == high else f"{low} {least:+.3g} .. {high} {most:+.3g}"
 
