@@ -1,25 +1,84 @@
-"""All commands, each from its own module."""
+"""All commands, each from its own module, and what happens when one fails.
+
+These modules import little; a command imports what it needs when it runs, so that ``--help`` and
+completion answer at once.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import errno
+import os
+from typing import Annotated, Any
 
-from glassleaf.errors import require
+from glassleaf._version import __version__
+from glassleaf.cli import screen
+from glassleaf.cli.demo import demo
+from glassleaf.cli.evaluate import evaluate
+from glassleaf.cli.explain import explain
+from glassleaf.cli.export import export
+from glassleaf.cli.failures import FAILED, INTERRUPTED, MISUSED, CallError
+from glassleaf.cli.fit import fit
+from glassleaf.cli.predict import predict
+from glassleaf.cli.report import report
+from glassleaf.cli.show import show
+from glassleaf.errors import GlassleafError, require
 from glassleaf.reproduce.command import reproduce
 
 typer: Any = require("typer", extra="cli", purpose="The command line")
+typer_core: Any = require("typer.core", extra="cli", purpose="The command line")
+
+
+class Commands(typer_core.TyperGroup):  # type: ignore[misc]
+    """Turns errors into one message on standard error and an exit code."""
+
+    def invoke(self, context: Any) -> Any:
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            screen.complain("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except (GlassleafError, ValueError, TypeError, OSError) as error:
+            if getattr(error, "errno", None) == errno.EPIPE:
+                raise  # whoever read our output has gone; there is nobody to tell
+            if os.environ.get("GLASSLEAF_DEBUG"):
+                raise
+            screen.complain(_words(error))
+            raise typer.Exit(MISUSED if isinstance(error, CallError) else FAILED) from error
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__
+
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
     help="Model trees: shallow decision trees with a linear or logistic model in every leaf.",
+    epilog="Exit codes: 0 all is well, 1 the data or the model, 2 the call, 130 interrupted."
+    " A first look: glassleaf demo",
 )
 
 
-def _commands() -> None:
-    """A callback keeps ``reproduce`` a command of its own while it is the only one."""
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"glassleaf {__version__}")
+        raise typer.Exit
 
 
-app.callback()(_commands)
-app.command()(reproduce)
+@app.callback()  # type: ignore[untyped-decorator]
+def _commands(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+for _command in (fit, predict, evaluate, explain, report, export, show, demo, reproduce):
+    app.command()(_command)

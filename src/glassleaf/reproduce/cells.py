@@ -22,8 +22,8 @@ from glassleaf import datasets, sources
 from glassleaf.datasets import Dataset
 from glassleaf.reproduce.methods import METHODS, TASKS
 from glassleaf.reproduce.preparation import Rows, prepare
+from glassleaf.reproduce.printed import N_FOLDS
 
-N_FOLDS = 4
 SEED = 0
 
 _FILES = {

@@ -15,6 +15,8 @@ class PrintedDataset:
     prevalence: float | None = None
 
 
+N_FOLDS = 4
+
 TABLE_1: dict[str, PrintedDataset] = {
     "Bankruptcy": PrintedDataset(43_405, 64, 64, 4.82),
     "Breast Cancer": PrintedDataset(569, 30, 30, 37.26),

@@ -1,0 +1,31 @@
+"""Tables in pieces: what every reader gives, and every command that reads files takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows as a pyarrow table, and the number of the line (or row) of each."""
+
+    table: Any
+    numbers: Any  # a sequence of int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file being read: its columns, and its rows one chunk after the other.
+
+    ``unit`` is what the numbers of rows count: lines of a text, rows of a typed table. In a
+    ``text`` every column is text, and what is a number has yet to be found out.
+    """
+
+    name: str
+    names: list[str]
+    unit: str
+    chunks: Iterator[Chunk]
+    text: bool
+    written: str = ""

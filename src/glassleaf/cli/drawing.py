@@ -1,0 +1,239 @@
+"""The tree on the screen: splits in words, leaves with their rows and their formulas, as bars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.cli.screen import bar, number, signed_bar
+from glassleaf.deployment import plain_model
+from glassleaf.errors import require
+from glassleaf.plain import Leaf, PlainModel, Split, Term
+from glassleaf.rules import in_words
+
+text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
+rich_tree: Any = require("rich.tree", extra="cli", purpose="Drawing trees")
+rich_table: Any = require("rich.table", extra="cli", purpose="Drawing trees")
+rich_console: Any = require("rich.console", extra="cli", purpose="Drawing trees")
+
+Floats = NDArray[np.float64]
+
+_ROWS_WIDTH = 20
+_TERM_WIDTH = 8
+_LONGEST_NAME = 28
+_MOST_CLASSES = 5
+
+_UNITS = {
+    "identity": "prediction",
+    "log": "logarithm of the prediction",
+    "softmax": "score of a class",
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How long the bars are: by what one more spread of a column adds in a leaf.
+
+    ``spread[node, column]`` is a standard deviation within the leaf (1 for categories), where it is
+    known; else it makes the bars of a column, which have the same unit in all leaves, comparable.
+    """
+
+    spread: Floats
+    is_known: bool
+    longest: float
+
+
+def scale_of(estimator: Any, X: Any | None) -> Scale:
+    """The scale of bars, from rows, or from what the tree remembers of its training rows."""
+    model, tree = plain_model(estimator), estimator.tree_
+    spread = _from_rows(estimator, X) if X is not None else _remembered(tree)
+    is_known = spread is not None
+    if spread is None:
+        spread = _between_leaves(model)
+    effects = [abs(effect(term, leaf, spread)) for leaf in model.leaves for term in leaf.terms]
+    return Scale(spread, is_known, max(effects, default=0.0))
+
+
+def _from_rows(estimator: Any, X: Any) -> Floats:
+    columns = plain_model(estimator).columns
+    leaves = estimator.apply(X)
+    out = np.zeros((estimator.tree_.node_count, len(columns)))
+    for j, column in enumerate(columns):
+        if column.categories is not None:
+            out[:, j] = 1.0
+            continue
+        values = np.asarray(X[column.name].to_numpy(), dtype=np.float64)
+        if column.knots:
+            x, z = np.array(column.knots).T
+            values = np.interp(values, x, z)
+        for leaf in np.unique(leaves):
+            here = values[leaves == leaf]
+            out[leaf, j] = np.nanstd(here) if np.isfinite(here).any() else 0.0
+    return out
+
+
+def _remembered(tree: Any) -> Floats | None:
+    """Spreads that the tree keeps of its training rows; models of older files have none."""
+    by_term = getattr(getattr(tree, "records", None), "spread", None)
+    if by_term is None or not len(by_term) or not by_term.shape[1]:
+        return None
+    first = np.asarray(tree.terms.first_term)
+    out = np.where(first >= 0, by_term[:, np.maximum(first, 0)], 0.0)
+    out[:, np.asarray(tree.terms.is_category, dtype=bool)] = 1.0
+    return np.asarray(out)
+
+
+def _between_leaves(model: PlainModel) -> Floats:
+    largest = np.zeros(len(model.columns))
+    ones = np.ones((len(model.nodes), len(model.columns)))
+    for leaf in model.leaves:
+        for term in leaf.terms:
+            found = abs(effect(term, leaf, ones))
+            largest[term.column] = max(largest[term.column], found)
+    with np.errstate(divide="ignore"):
+        one = np.where(largest > 0, 1.0 / largest, 0.0)
+    return np.tile(one, (len(model.nodes), 1))
+
+
+def effect(term: Term, leaf: Leaf, spread: Floats) -> float:
+    """What a term adds per spread of its column; for categories half of what lies between them."""
+    if term.categories:
+        values = [value for numbers in term.categories.values() for value in numbers]
+        size = (max(values) - min(values)) / 2 if len(values) > 1 else abs(values[0])
+    else:
+        size = max(term.slope, key=abs, default=0.0)
+    return float(size * spread[leaf.node, term.column])
+
+
+# --- the tree ------------------------------------------------------------------------------------
+
+
+def heading(estimator: Any) -> Any:
+    """One line about the model, one about its leaves' formulas."""
+    model, tree = plain_model(estimator), estimator.tree_
+    n_leaves = len(model.leaves)
+    what = (
+        "regression" if model.classes is None else f"classes {', '.join(map(str, model.classes))}"
+    )
+    leaves = "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
+    line = text.Text.assemble(
+        ("Model tree", "bold"),
+        f" · {what} · {leaves} · {len(model.columns)} columns · {tree.n_samples[0]:,} rows",
+    )
+    return line
+
+
+def legend(estimator: Any, scale: Scale) -> str:
+    model = plain_model(estimator)
+    unit = _UNITS.get(model.link) or f"log-odds of {(model.classes or ('', ''))[1]!r}"
+    if model.n_outputs > 1:
+        return "A leaf adds up a score for every class; the largest wins."
+    bars = (
+        "Bars: what one standard deviation more of a column adds."
+        if scale.is_known
+        else "Bars compare a column between the leaves; with --data FILE they show its weight."
+    )
+    curved = any(column.knots for column in model.columns)
+    return f"A leaf adds up the {unit}. {bars}{' f: transformed.' if curved else ''}"
+
+
+def drawn(estimator: Any, scale: Scale, n_terms: int) -> Any:
+    """The tree as something a console can print."""
+    model = plain_model(estimator)
+    root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")
+    _grow(root, model, 0, scale, n_terms)
+    return root
+
+
+def _grow(branch: Any, model: PlainModel, number_: int, scale: Scale, n_terms: int) -> None:
+    node = model.nodes[number_]
+    if isinstance(node, Leaf):
+        branch.label = rich_console.Group(branch.label, *_leaf_lines(model, node, scale, n_terms))
+        return
+    for is_left in (True, False):
+        words = text.Text(_side(model, node, is_left), style="bold cyan")
+        _grow(branch.add(words), model, node.left if is_left else node.right, scale, n_terms)
+
+
+def _side(model: PlainModel, split: Split, is_left: bool) -> str:
+    return in_words(model, split, is_left)
+
+
+def _leaf_lines(model: PlainModel, leaf: Leaf, scale: Scale, n_terms: int) -> list[Any]:
+    total = sum(other.n_samples for other in model.leaves)
+    share = leaf.n_samples / total if total else 0.0
+    rows = text.Text.assemble(
+        (f"leaf {leaf.node}  ", "green"),
+        (bar(share, _ROWS_WIDTH), "green"),
+        f" {leaf.n_samples:,} rows, {share:.0%}",
+    )
+    terms = sorted(leaf.terms, key=lambda term: -abs(effect(term, leaf, scale.spread)))
+    if not scale.is_known:
+        terms = list(leaf.terms)
+    shown = terms[:n_terms] if n_terms else terms
+    many = model.n_outputs > 1
+    grid = _classes_grid(model, leaf, shown) if many else _grid(model, leaf, shown, scale)
+    out = [rows, grid]
+    if len(terms) > len(shown):
+        more = len(terms) - len(shown)
+        columns = "column" if more == 1 else "columns"
+        out.append(text.Text(f"and {more} more {columns}", style="dim"))
+    return out
+
+
+def _grid(model: PlainModel, leaf: Leaf, terms: list[Term], scale: Scale) -> Any:
+    grid = rich_table.Table.grid(padding=(0, 2))
+    grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="dim", no_wrap=True, overflow="ellipsis")
+    grid.add_row(text.Text("base", style="dim"), number(leaf.intercept[0]), "", "")
+    for term in terms:
+        column = model.columns[term.column]
+        added = effect(term, leaf, scale.spread)
+        share = added / scale.longest if scale.longest else 0.0
+        if term.categories:
+            blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="yellow")
+            grid.add_row(column.name, "", blocks, _extremes(model, term))
+            continue
+        name = f"f({column.name})" if column.knots else column.name
+        blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="red" if share < 0 else "blue")
+        slope = number(term.slope[0]) if term.slope else ""
+        missing = f"missing {term.missing[0]:+.3g}" if term.missing else ""
+        grid.add_row(name, slope, blocks, missing)
+    return grid
+
+
+def _extremes(model: PlainModel, term: Term) -> str:
+    """The category that adds least and the one that adds most."""
+    categories = model.columns[term.column].categories or ()
+    found = sorted((added[0], str(categories[code])) for code, added in term.categories.items())
+    (least, low), (most, high) = found[0], found[-1]
+    return f"{low} {least:+.3g}" if low == high else f"{low} {least:+.3g} .. {high} {most:+.3g}"
+
+
+def _classes_grid(model: PlainModel, leaf: Leaf, terms: list[Term]) -> Any:
+    classes = list(model.classes or ())[:_MOST_CLASSES]
+    grid = rich_table.Table.grid(padding=(0, 2))
+    grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
+    for _ in classes:
+        grid.add_column(justify="right", no_wrap=True)
+    more = len(model.classes or ()) - len(classes)
+    head = f"{more} more classes" if more > 0 else ""
+    grid.add_row(text.Text(head, style="dim"), *(text.Text(str(c), style="dim") for c in classes))
+    grid.add_row(text.Text("base", style="dim"), *map(number, leaf.intercept[: len(classes)]))
+    for term in terms:
+        name = model.columns[term.column].name
+        slopes = [_class_cell(term, k) for k in range(len(classes))]
+        grid.add_row(name, *slopes)
+    return grid
+
+
+def _class_cell(term: Term, k: int) -> str:
+    if term.categories:
+        values = [numbers[k] for numbers in term.categories.values()]
+        return f"{min(*values, 0.0):+.2g} .. {max(*values, 0.0):+.2g}"
+    return number(term.slope[k]) if term.slope else ""

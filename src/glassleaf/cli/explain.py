@@ -1,0 +1,58 @@
+"""``glassleaf explain``: why a row got its prediction."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from glassleaf.cli import options
+from glassleaf.errors import require
+
+typer: Any = require("typer", extra="cli", purpose="The command line")
+
+
+def explain(
+    model: options.Model,
+    data: options.Data,
+    row: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Number of a row; 1, the default, is the first. May be repeated."),
+    ] = None,
+    reasons: Annotated[
+        int | None, typer.Option(min=1, help="Only so many reasons: the columns that hurt most.")
+    ] = None,
+    favorable: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL", help="For --reasons: the class that is good for the row; or high, low."
+        ),
+    ] = None,
+    json: options.Json = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    decimal: options.Decimal = ".",
+    missing: options.Missing = None,
+) -> None:
+    """Explain predictions: the way through the tree, and what every column added."""
+    from glassleaf.cli import explain_screen, explanations, screen
+    from glassleaf.cli.delimited import Dialect
+    from glassleaf.cli.models import read_model
+    from glassleaf.cli.rows import chosen_rows
+
+    estimator = read_model(model)
+    numbers = row or [1]
+    dialect = Dialect(delimiter, encoding, decimal)
+    X = chosen_rows(estimator, data, numbers, dialect, tuple(missing or ()))
+    found = list(explanations.explain_rows(estimator, X))
+    hurting: list[Any] = [None] * len(found)
+    if reasons is not None:
+        good = explain_screen.favorable_score(estimator, favorable)
+        hurting = list(explanations.reasons(estimator, X, reasons, good))
+    if json:
+        pairs = zip(numbers, found, hurting, strict=True)
+        screen.write_json([explain_screen.as_json(*pair) for pair in pairs])
+        return
+    good_words = explain_screen.favorable_words(estimator, favorable)
+    for place, number in enumerate(numbers):
+        explain_screen.show_row(
+            screen.console(), estimator, X, place, number, found[place], hurting[place], good_words
+        )

@@ -1,0 +1,127 @@
+"""What the screen shows: consoles, progress, numbers, bars. Quiet where it is no terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from glassleaf.errors import require
+
+# Without a terminal there is no width to ask for.
+_WIDTH_OF_FILES = 100
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def console(*, stderr: bool = False) -> Any:
+    """A console for results (standard output) or for notes (standard error)."""
+    rich = require("rich.console", extra="cli", purpose="The command line")
+    stream = sys.stderr if stderr else sys.stdout
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")  # a terminal without block characters shows question marks
+    has_width = stream.isatty() or "COLUMNS" in os.environ
+    return rich.Console(
+        stderr=stderr,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=None if has_width else _WIDTH_OF_FILES,
+    )
+
+
+def note(text: str) -> None:
+    """A line on standard error, out of the way of results."""
+    console(stderr=True).print(text, style="yellow", soft_wrap=True)
+
+
+def complain(text: str) -> None:
+    console(stderr=True).print(f"error: {text}", style="red", soft_wrap=True)
+
+
+def write_json(content: Any) -> None:
+    """A result for machines. NaN and infinity become null: JSON has neither."""
+    print(json.dumps(plain_json(content), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain_json(content: Any) -> Any:
+    """Python's own objects, whatever came.
+
+    >>> plain_json({"a": (1, float("nan"))})
+    {'a': [1, None]}
+    """
+    if isinstance(content, dict):
+        return {str(key): plain_json(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [plain_json(value) for value in content]
+    if hasattr(content, "tolist"):
+        return plain_json(content.tolist())
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    if content is None or isinstance(content, (str, int, float, bool)):
+        return content
+    return str(content)
+
+
+@contextmanager
+def progress(total: int, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """A bar on standard error, if that is a terminal. Call it with what begins now."""
+    on = console(stderr=True)
+    if not (shown and on.is_terminal):
+        yield lambda text: None
+        return
+    rich = require("rich.progress", extra="cli", purpose="The progress bar")
+    columns = (
+        rich.SpinnerColumn(finished_text=" "),
+        rich.TextColumn("{task.description:<28}"),
+        rich.BarColumn(bar_width=30),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+    )
+    with rich.Progress(*columns, console=on, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        begun = 0
+
+        def begin(text: str) -> None:
+            nonlocal begun
+            bar.update(task, completed=begun, description=text[:28])
+            begun += 1
+
+        yield begin
+
+
+def number(value: float) -> str:
+    """Four digits, the way people write them.
+
+    >>> number(12345.678), number(0.00012345), number(-2.5), number(1e9)
+    ('12,346', '0.0001234', '-2.5', '1e+09')
+    """
+    if value and 1000 <= abs(value) < 1e7:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def bar(share: float, width: int) -> str:
+    """A bar from the left, in eighths of a character.
+
+    >>> bar(0.5, 4)
+    '██  '
+    """
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    whole, rest = divmod(eighths, 8)
+    return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def signed_bar(share: float, width: int) -> str:
+    """A bar to the left or to the right of an axis; ``share`` runs from -1 to 1.
+
+    >>> signed_bar(-0.5, 4), signed_bar(1.0, 4)
+    ('  ██│    ', '    │████')
+    """
+    length = min(round(abs(share) * width), width)
+    blocks = "█" * length
+    return f"{blocks:>{width}}│{'':{width}}" if share < 0 else f"{'':{width}}│{blocks:<{width}}"

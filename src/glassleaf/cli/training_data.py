@@ -1,0 +1,131 @@
+"""A file to training data: columns, target and weights, with all that was inferred on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.cli.cells import Floats
+from glassleaf.cli.choices import OnError, Task
+from glassleaf.cli.chunks import Chunk, Source
+from glassleaf.cli.columns import Dropped, Known, Reading, check_decimals, learn
+from glassleaf.cli.conforming import Reader
+from glassleaf.cli.delimited import Dialect
+from glassleaf.cli.failures import CallError, DataError, named_columns, no_column
+from glassleaf.cli.files import pa
+from glassleaf.cli.problems import Problems
+from glassleaf.cli.reading import read
+from glassleaf.cli.targets import Target, learn_target
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the call says about the data."""
+
+    target: str
+    task: Task | None
+    weight: str | None
+    drop: Sequence[str]
+    keep: Sequence[str]
+    categorical: Sequence[str]
+    missing: Sequence[str]
+    dialect: Dialect
+    on_error: OnError
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Training data, and how they were understood."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: Floats | None
+    target: Target
+    known: list[Known]
+    dropped: list[Dropped]
+    source: Source
+    n_columns: int
+    n_skipped: int
+
+
+def load_training(path: str, wanted: Wanted) -> Loaded:
+    """Read a file whole and find out what its columns are."""
+    with read(path, wanted.dialect, wanted.on_error) as (source, problems):
+        _check_names(wanted, source)
+        chunks = []
+        for chunk in source.chunks:
+            problems.settle()
+            chunks.append(chunk)
+    if not chunks or not sum(chunk.table.num_rows for chunk in chunks):
+        raise DataError(f"{source.name} has no rows.")
+    whole = Chunk(
+        pa.concat_tables([chunk.table for chunk in chunks]),
+        np.concatenate([np.asarray(chunk.numbers, dtype=np.int64) for chunk in chunks]),
+    )
+    found = _understood(whole, source, problems, wanted)
+    problems.count_said()
+    return found
+
+
+def _check_names(wanted: Wanted, source: Source) -> None:
+    for name in (wanted.target, wanted.weight):
+        if name is not None and name not in source.names:
+            raise no_column(name, source.names, source.name)
+    for option, given in (
+        ("--drop", wanted.drop),
+        ("--keep", wanted.keep),
+        ("--categorical", wanted.categorical),
+    ):
+        names = named_columns(given, source.names, source.name)
+        if wanted.target in names:
+            raise CallError(f"{option} names {wanted.target!r}, which is the target.")
+
+
+def _understood(whole: Chunk, source: Source, problems: Problems, wanted: Wanted) -> Loaded:
+    reading = Reading(source.text, wanted.missing, wanted.dialect.decimal, whole.numbers, problems)
+    names = source.names
+    drop = named_columns(wanted.drop, names, source.name)
+    aside = {wanted.target, *drop} | ({wanted.weight} if wanted.weight else set())
+    check_decimals(whole.table, reading)
+    target = learn_target(
+        wanted.target, whole.table[wanted.target].combine_chunks(), reading, wanted.task
+    )
+    weight = None if wanted.weight is None else _weights(whole, source, problems, wanted)
+    known, dropped = learn(
+        whole.table.select([name for name in names if name not in aside]),
+        reading,
+        named_columns(wanted.categorical, names, source.name),
+        named_columns(wanted.keep, names, source.name),
+    )
+    dropped = [*(Dropped(name, "as asked for", can_keep=False) for name in drop), *dropped]
+    if not known:
+        raise DataError(f"{source.name}: no column is left to predict from.")
+    bad = problems.settle()
+    used = np.flatnonzero(~np.isin(whole.numbers, list(bad))) if bad else None
+    X = pa.table(
+        [pa.array(c.values, from_pandas=not c.is_category) for c in known],
+        names=[column.name for column in known],
+    )
+    y = target.values
+    if used is not None:
+        X, y = X.take(used), y[used]
+        weight = None if weight is None else weight[used]
+    if len(y) == 0:
+        raise DataError(f"{source.name}: all rows were skipped.")
+    return Loaded(X, y, weight, target, known, dropped, source, len(names), problems.n_skipped)
+
+
+def _weights(whole: Chunk, source: Source, problems: Problems, wanted: Wanted) -> Floats:
+    """Weights of the rows; each must be there and not negative."""
+    name = wanted.weight
+    assert name is not None
+    reader = Reader(source, problems, wanted.missing, wanted.dialect.decimal)
+    values = reader.numbers(whole, name)
+    for row in np.flatnonzero(~(values >= 0)):
+        if int(whole.numbers[row]) not in problems.found:
+            problems.add(whole.numbers[row], f"the weight {name!r} is missing or negative")
+    return values

@@ -1,0 +1,215 @@
+"""``show``, ``explain``, ``report``, ``export``, ``demo``, and the application around them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from conftest import Call, write_csv
+
+import glassleaf
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.cli.tour import loans
+
+
+@pytest.fixture
+def new(call: Call) -> Path:
+    write_csv(Path("new.csv"), loans(100, 5))
+    return Path("new.csv")
+
+
+# --- show ----------------------------------------------------------------------------------------
+
+
+def test_show(call: Call, model: Path, new: Path) -> None:
+    text = call("show", model).stdout
+    estimator = glassleaf.load(model)
+    leaves = [node for node in range(estimator.tree_.node_count) if estimator.tree_.left[node] < 0]
+    for leaf in leaves:
+        assert f"leaf {leaf}" in text
+        assert f"{estimator.tree_.n_samples[leaf]:,} rows" in text
+    assert "classes no, yes" in text and "region in {south}" in text and "█" in text
+    assert "and 4 more columns" in call("show", model, "--terms", "1").stdout
+    assert "one standard deviation" in call("show", model, "--data", new).stdout
+
+
+def test_show_as_json(call: Call, model: Path) -> None:
+    found = json.loads(call("show", model, "--json").stdout)
+    assert [leaf["rows"] for leaf in found["leaves"]]
+    assert sum(leaf["rows"] for leaf in found["leaves"]) == 600
+    assert found["classes"] == ["no", "yes"]
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes", "one leaf", "log"])
+def test_show_every_kind_of_tree(call: Call, kind: str) -> None:
+    table = loans(300, 1)
+    X = table.select(["age", "income", "region"])
+    if kind == "classes":
+        estimator: Any = ModelTreeClassifier(max_depth=1).fit(X, table["purpose"].to_numpy())
+    elif kind == "one leaf":
+        estimator = ModelTreeRegressor(max_depth=0).fit(X, table["years_employed"].to_numpy())
+    elif kind == "log":
+        estimator = ModelTreeRegressor(loss="poisson", max_depth=1, transform="rank")
+        estimator.fit(X, table["years_employed"].to_numpy())
+    else:
+        estimator = ModelTreeRegressor(max_depth=2, clamp=True)
+        estimator.fit(X, table["years_employed"].to_numpy())
+    estimator.save("m.json")
+    assert "Model tree" in call("show", "m.json").stdout
+    call("show", "m.json", "--json")
+
+
+# --- explain -------------------------------------------------------------------------------------
+
+
+def test_explain(call: Call, model: Path, new: Path) -> None:
+    text = call("explain", model, new, "--row", "3", "--row", "100").stdout
+    estimator = glassleaf.load(model)
+    X = loans(100, 5).select(list(estimator.feature_names_in_))
+    probability = estimator.predict_proba(X)[2]
+    label = estimator.classes_[probability.argmax()]
+    assert f"Row 3: {label} with probability {probability.max():.3f}" in text
+    assert "Row 100" in text and "region" in text and "reference" in text
+    assert "Row 1:" in call("explain", model, new).stdout
+    assert "has 100 rows" in call("explain", model, new, "--row", "101", code=2).stderr
+
+
+def test_explain_as_json(call: Call, model: Path, new: Path) -> None:
+    (found,) = json.loads(call("explain", model, new, "--row", "3", "--json").stdout)
+    estimator = glassleaf.load(model)
+    X = loans(100, 5).select(list(estimator.feature_names_in_)).slice(2, 1)
+    assert found["prediction"] == estimator.predict_proba(X)[0].tolist()
+    assert found["leaf"] == estimator.apply(X)[0]
+    total = found["reference"] + sum(found["contributions"].values())
+    assert total == pytest.approx(found["raw"]) == estimator.decision_function(X)[0]
+
+
+def test_reasons(call: Call, model: Path, new: Path) -> None:
+    words = ("explain", model, new, "--row", "3", "--reasons", "2")
+    assert "hurt" in call(*words).stdout
+    signs = {}
+    for label in ("yes", "no"):
+        (found,) = json.loads(call(*words, "--favorable", label, "--json").stdout)
+        assert len(found["reasons"]) <= 2
+        signs[label] = {reason["contribution"] > 0 for reason in found["reasons"]}
+    assert signs["yes"] <= {False} and signs["no"] <= {True}
+    assert "no class 'maybe'" in call(*words, "--favorable", "maybe", code=2).stderr
+
+
+def test_explain_numbers_and_classes(call: Call, regressor: Path, new: Path) -> None:
+    assert "Row 1: prediction" in call("explain", regressor, new).stdout
+    table = loans(300, 1)
+    estimator = ModelTreeClassifier(max_depth=1)
+    estimator.fit(table.select(["age", "income", "region"]), table["purpose"].to_numpy())
+    estimator.save("m.json")
+    assert "the score of class" in call("explain", "m.json", new).stdout
+
+
+# --- report: a stand-in until estimators have a report --------------------------------------------
+# STUB: replace it by the real one when the branch that has it is merged.
+
+
+class StubReport:
+    def __init__(self, X: Any, y: Any) -> None:
+        self.text = f"<html>{X.num_rows} rows, {len(np.unique(y))} classes</html>"
+
+    def write(self, path: str) -> None:
+        Path(path).write_text(self.text)
+
+
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    def report(self: Any, X: Any, y: Any) -> StubReport:
+        return StubReport(X, y)
+
+    monkeypatch.setattr(ModelTreeClassifier, "report", report, raising=False)
+
+
+@pytest.mark.usefixtures("reports")
+def test_report(call: Call, model: Path, new: Path) -> None:
+    call("report", model, new, "--target", "default", "-o", "page.html")
+    assert Path("page.html").read_text() == "<html>100 rows, 2 classes</html>"
+    call("fit", new, "--target", "default", "--leaves", "1", "--folds", "0")
+    assert "100 rows" in Path("model.html").read_text()
+
+
+def test_what_is_not_there_is_said(
+    call: Call, model: Path, new: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(ModelTreeClassifier, "report", raising=False)
+    if hasattr(ModelTreeClassifier, "report"):
+        pytest.skip("estimators have reports now")
+    assert "has no 'report'" in call("report", model, new, "--target", "default", code=2).stderr
+
+
+# --- export --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "words"),
+    [
+        ("sql", "m.sql", b"CASE"),
+        ("pmml", "m.pmml", b"<PMML"),
+        ("c", "m.c", b"double"),
+        ("python", "m.py", b"def predict"),
+        ("js", "m.js", b"predict"),
+        ("scorecard", "m.csv", b"segment"),
+        ("scorecard", "m.xlsx", b"PK"),
+        ("onnx", "m.onnx", b"glassleaf"),
+    ],
+)
+def test_export(call: Call, model: Path, language: str, name: str, words: bytes) -> None:
+    found = call("export", model, "--to", language, "-o", name)
+    content = Path(name).read_bytes()
+    assert words in content
+    assert f"{len(content):,} bytes written to {name}" in found.stderr
+    if language != "onnx" and not name.endswith("xlsx"):
+        assert call("export", model, "--to", language).stdout.encode() == content
+
+
+def test_export_options(call: Call, model: Path) -> None:
+    sql = ("export", model, "--to", "sql")
+    view = call(*sql, "--table", "loans", "--view", "risk", "--dialect", "sqlite").stdout
+    assert "CREATE VIEW `risk`" in view and "`loans`" in view
+    assert call(*sql, "--of", "no").stdout != call(*sql, "--of", "yes").stdout
+    assert "no class 'maybe'" in call(*sql, "--of", "maybe", code=2).stderr
+    card = call(
+        "export", model, "--to", "scorecard", "--base-score", "500", "--decimals", "0"
+    ).stdout
+    assert card != call("export", model, "--to", "scorecard", "--decimals", "0").stdout
+    assert "risk_" in call("export", model, "--to", "c", "--name", "risk").stdout
+    assert "onnx" in call("export", model, "--to", "xml", code=2).stderr
+
+
+# --- the application -----------------------------------------------------------------------------
+
+
+def test_demo(call: Call) -> None:
+    text = call("demo", "tour").stdout
+    for words in ("$ glassleaf fit", "$ glassleaf predict", "AUC", "L00001"):
+        assert words in text
+    assert {path.name for path in Path("tour").iterdir()} >= {
+        "loans.csv", "new.csv", "model.json", "scored.csv", "model.sql"
+    }  # fmt: skip
+
+
+def test_help_and_version(call: Call) -> None:
+    assert call("--version").stdout == f"glassleaf {glassleaf.__version__}\n"
+    text = call("--help").stdout
+    for command in ("fit", "predict", "evaluate", "explain", "report", "export", "show", "demo",
+                    "reproduce", "--install-completion"):  # fmt: skip
+        assert command in text
+        if not command.startswith("-"):
+            assert "Usage" in call(command, "--help").stdout
+    assert "No such command" in call("fti", code=2).stderr
+
+
+def test_damaged_model_is_one_line(call: Call, model: Path, new: Path) -> None:
+    Path("m.json").write_text(model.read_text()[:-20])
+    found = call("show", "m.json", code=1)
+    assert found.stderr.startswith("error: m.json: ")
+    assert pa.__name__ not in found.stderr and "Traceback" not in found.output

@@ -1,0 +1,276 @@
+"""``fit``: what it infers, what it says, what it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from conftest import Call, write_csv
+
+import glassleaf
+from glassleaf.cli.tour import loans
+
+QUICK = ("--folds", "0", "--leaves", "2", "--no-report")
+
+
+def infer(call: Call, columns: dict[str, Any], *words: object, target: str = "y") -> dict[str, Any]:
+    """What ``fit --json`` says about a table."""
+    write_csv(Path("t.csv"), pa.table(columns))
+    found = call("fit", "t.csv", "--target", target, "--json", *QUICK, *words)
+    return dict(json.loads(found.stdout))
+
+
+def numbers(n: int = 60, seed: int = 0) -> list[float]:
+    return np.random.default_rng(seed).normal(size=n).round(3).tolist()
+
+
+def test_screen_and_files(call: Call, loans_csv: Path) -> None:
+    found = call("fit", loans_csv, "--target", "default", "--leaves", "3", "--test-size", "0.2")
+    for words in (
+        "600 rows, 7 columns",
+        "default: classification (text, 2 different)",
+        "id: an identifier, by its name; to keep it: --keep id",
+        "income           number",
+        "region           category",
+        "Model tree · classes no, yes · ",
+        "log-odds of 'yes'",
+        "5 folds",
+        "120 test rows",
+        "AUC",
+        "Written: model.json",
+    ):
+        assert words in found.stdout
+    estimator = glassleaf.load("model.json")
+    assert 2 <= estimator.get_n_leaves() <= 3
+    assert f"{estimator.get_n_leaves()} leaves" in found.stdout
+    assert list(estimator.feature_names_in_) == [
+        "age", "income", "years_employed", "region", "purpose"
+    ]  # fmt: skip
+
+
+def test_same_tree_as_in_python(call: Call, loans_csv: Path) -> None:
+    call("fit", loans_csv, "--target", "default", *QUICK)
+    table = loans(600, 0)
+    X = table.select(["age", "income", "years_employed", "region", "purpose"])
+    ours = glassleaf.ModelTreeClassifier(max_leaf_nodes=2, max_depth=None)
+    ours.fit(X, table["default"].to_numpy())
+    assert glassleaf.load("model.json").tree_ == ours.tree_
+
+
+def test_formats_give_the_same_model(call: Call) -> None:
+    table = loans(300, 3)
+    write_csv(Path("t.csv"), table)
+    write_csv(Path("t.tsv"), table, delimiter="\t")
+    pyarrow.parquet.write_table(table, "t.parquet")
+    models = []
+    for name in ("t.csv", "t.tsv", "t.parquet"):
+        call("fit", name, "--target", "default", "-o", f"{name}.json", *QUICK)
+        models.append(Path(f"{name}.json").read_text())
+    assert models[0] == models[1] == models[2]
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "advice"),
+    [
+        (["a", "b"], "classification", None),
+        ([0, 1], "classification", None),
+        ([1.0, 2.0], "classification", None),
+        (["True", "False"], "classification", None),
+        (["0012", "0100"], "classification", None),
+        ([0, 1, 2, 3], "classification", "--loss poisson"),
+        (list(range(15)), "regression", "--loss poisson"),
+        (list(range(-7, 8)), "regression", None),
+        ([0.5, 1.0, 1.5], "regression", None),
+    ],
+)
+def test_task(call: Call, values: list[Any], task: str, advice: str | None) -> None:
+    found = infer(call, {"x": numbers(), "y": (values * 60)[:60]})
+    assert found["task"] == task
+    assert (advice or "") in (found["advice"] or "") and bool(advice) == bool(found["advice"])
+
+
+def test_task_as_asked_for(call: Call) -> None:
+    columns = {"x": numbers(), "y": [0, 1, 2] * 20}
+    assert infer(call, columns, "--task", "regression")["task"] == "regression"
+    found = infer(call, columns, "--task", "regression", "--loss", "poisson")
+    assert found["task"] == "regression"
+    assert glassleaf.load("model.json").loss == "poisson"
+    write_csv(Path("t.csv"), pa.table({"x": numbers(), "y": ["a", "b"] * 30}))
+    failed = call("fit", "t.csv", "--target", "y", "--task", "regression", code=1)
+    assert "'y' holds text" in failed.stderr
+
+
+def test_kinds_of_columns_and_dropped_ones(call: Call) -> None:
+    n = 60
+    columns = {
+        "id": numbers(n, 9),
+        "": list(range(100, 100 + n)),
+        "customer_id": list(range(n))[::-1],
+        "region_id": [1, 2, 3] * 20,
+        "name": [f"person {k}" for k in range(n)],
+        "constant": [3] * n,
+        "nothing": [None] * n,
+        "zip": ["01234", "56789"] * 30,
+        "grade": ["A", "B", "C+"] * 20,
+        "x": numbers(n),
+        "gaps": [*map(str, numbers(n)[:-2]), "NA", " "],
+        "y": numbers(n, 1),
+    }
+    found = infer(call, columns)
+    kinds = {column["name"]: column["kind"] for column in found["columns"]}
+    assert kinds == {
+        "region_id": "number", "zip": "category", "grade": "category", "x": "number",
+        "gaps": "number",
+    }  # fmt: skip
+    assert [column["name"] for column in found["dropped"]] == [
+        "id", "column_2", "customer_id", "name", "constant", "nothing"
+    ]  # fmt: skip
+    found = infer(
+        call, columns, "--keep", "id,customer_id", "--drop", "x", "--categorical", "region_id"
+    )
+    kinds = {column["name"]: column["kind"] for column in found["columns"]}
+    assert kinds["id"] == kinds["customer_id"] == "number"
+    assert kinds["region_id"] == "category" and "x" not in kinds
+    assert {"name": "x", "why": "as asked for"} in found["dropped"]
+
+
+def test_dates_are_refused_with_a_hint(call: Call) -> None:
+    n = 40
+    write_csv(Path("t.csv"), pa.table({
+        "x": numbers(n), "day": [f"2024-01-{k % 28 + 1:02d}" for k in range(n)],
+        "then": [f"{k % 28 + 1}.12.2024" for k in range(n)], "y": numbers(n, 1),
+    }))  # fmt: skip
+    found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
+    assert "columns day,then hold dates" in found.stderr
+    assert "--drop day,then" in found.stderr
+    call("fit", "t.csv", "--target", "y", *QUICK, "--drop", "day,then")
+    call("fit", "t.csv", "--target", "y", *QUICK, "--drop", "then", "--categorical", "day")
+
+
+def test_bad_cells_have_file_line_column_and_value(call: Call) -> None:
+    n = 200
+    x: list[Any] = numbers(n)
+    x[17], x[30] = "12,5", "inf"
+    y: list[Any] = numbers(n, 1)
+    y[40] = None
+    write_csv(Path("t.csv"), pa.table({"x": list(map(str, x)), "y": y}))
+    found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
+    assert "t.csv, line 19: column 'x': '12,5' is no number" in found.stderr
+    assert "t.csv, line 32: column 'x': 'inf' is no number" in found.stderr
+    assert "t.csv, line 42: no value of the target 'y'" in found.stderr
+    assert "--on-error skip" in found.stderr and "--categorical" in found.stderr
+    assert not Path("model.json").exists()
+    found = call("fit", "t.csv", "--target", "y", *QUICK, "--on-error", "skip")
+    assert "t.csv: 3 rows skipped." in found.stderr
+    assert "197 rows, 3 skipped" in found.stdout
+    assert glassleaf.load("model.json").tree_.n_samples[0] == 197
+
+
+def test_missing_marks_and_decimal_commas(call: Call) -> None:
+    x = [f"{value:.2f}".replace(".", ",") for value in numbers(60)]
+    write_csv(Path("t.csv"), pa.table({"x": [*x[:-1], "?"], "y": x[::-1]}), delimiter=";")
+    found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
+    assert "--decimal ," in found.stderr
+    found = call("fit", "t.csv", "--target", "y", *QUICK, "--decimal", ",", code=1)
+    assert "line 61: column 'x': '?' is no number" in found.stderr and "--missing" in found.stderr
+    call("fit", "t.csv", "--target", "y", *QUICK, "--decimal", ",", "--missing", "?")
+
+
+def test_weights(call: Call) -> None:
+    columns = {"x": numbers(), "w": [1.0, 2.0, 0.0] * 20, "y": numbers(60, 1)}
+    found = infer(call, columns, "--weight", "w")
+    assert [column["name"] for column in found["columns"]] == ["x"]
+    ours = glassleaf.ModelTreeRegressor(max_leaf_nodes=2, max_depth=None)
+    ours.fit(pa.table({"x": columns["x"]}), columns["y"], columns["w"])
+    assert glassleaf.load("model.json").tree_ == ours.tree_
+    write_csv(Path("t.csv"), pa.table({**columns, "w": [-1.0] + [1.0] * 59}))
+    found = call("fit", "t.csv", "--target", "y", "--weight", "w", *QUICK, code=1)
+    assert "line 2: the weight 'w' is missing or negative" in found.stderr
+
+
+def test_test_file_and_folds(call: Call, loans_csv: Path) -> None:
+    write_csv(Path("test.csv"), loans(200, 7))
+    words = ("fit", loans_csv, "--target", "default", "--leaves", "2", "--no-report")
+    found = json.loads(call(*words, "--test", "test.csv", "--folds", "3", "--json").stdout)
+    assert found["test_rows"] == 200
+    assert 0.5 < found["test"]["AUC"] < 1 and 0.5 < found["cross_validation"]["AUC"]["mean"] < 1
+    assert (
+        "--test-size and --test"
+        in call(*words, "--test", "test.csv", "--test-size", "0.5", code=2).stderr
+    )
+    same = call("evaluate", "model.json", "test.csv", "--target", "default", "--json")
+    assert json.loads(same.stdout)["scores"] == found["test"]
+
+
+def test_too_few_rows_for_folds(call: Call) -> None:
+    write_csv(Path("t.csv"), pa.table({"x": numbers(30), "y": ["a"] * 28 + ["b"] * 2}))
+    found = call("fit", "t.csv", "--target", "y", "--leaves", "1", "--no-report")
+    assert "the rarest class has only 2 rows: 2 folds" in found.stderr
+
+
+def test_settings(call: Call, loans_csv: Path) -> None:
+    words = ("fit", loans_csv, "--target", "default", "--folds", "0", "--no-report")
+    call(
+        *words,
+        "--depth",
+        "1",
+        "--alpha",
+        "2",
+        "--set",
+        "min_samples_leaf=50",
+        "--set",
+        "clamp=True",
+    )
+    params = glassleaf.load("model.json").get_params()
+    expected = {"max_depth": 1, "alpha": 2.0, "min_samples_leaf": 50, "clamp": True}
+    assert {name: params[name] for name in expected} == expected
+    found = call(*words, "--set", "min_sample_leaf=50", code=2)
+    assert "no parameter 'min_sample_leaf': did you mean 'min_samples_leaf'?" in found.stderr
+    assert "must be one of" in call(*words, "--set", "criterion=foo", code=1).stderr
+
+
+def test_monotone(call: Call, loans_csv: Path) -> None:
+    words = ("fit", loans_csv, "--target", "default", *QUICK, "--monotone")
+    call(*words, "age:+1, income:-1")
+    params = glassleaf.load("model.json").get_params()
+    assert params["monotonic_cst"] == {"age": 1, "income": -1}
+    assert "did you mean 'age'" in call(*words, "aeg:+1", code=2).stderr
+    assert "must be NAME:+1 or NAME:-1" in call(*words, "age", code=2).stderr
+    assert "have no order" in call(*words, "region:+1", code=2).stderr
+    assert "is not used by the model" in call(*words, "id:+1", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "code"),
+    [
+        (("--target", "defalut"), "no column 'defalut' in t.csv: did you mean 'default'?", 2),
+        (("--target", "xyz"), "no column 'xyz' in t.csv. There are: id, age", 2),
+        (("--target", "default", "--drop", "agee"), "did you mean 'age'?", 2),
+        (("--target", "default", "--weight", "wieght"), "no column 'wieght'", 2),
+        (("--target", "default", "--drop", "default"), "which is the target", 2),
+        (("--target", "id"), "too many for classes", 1),
+        (("--target", "default", "--folds", "1"), "at least 2", 2),
+        (("--target", "default", "-o", "no/where.json"), "there is no folder 'no'", 2),
+        ((), "--target", 2),
+        (("--target", "default", "--leafs", "3"), "--leaves", 2),
+    ],
+)
+def test_errors_suggest(call: Call, words: tuple[str, ...], message: str, code: int) -> None:
+    write_csv(Path("t.csv"), loans(60, 0))
+    found = call("fit", "t.csv", *words, code=code)
+    assert message in found.stderr
+    assert "Traceback" not in found.output
+
+
+def test_no_rows_and_one_class(call: Call) -> None:
+    Path("t.csv").write_text("x,y\n")
+    assert "has no rows" in call("fit", "t.csv", "--target", "y", code=1).stderr
+    write_csv(Path("t.csv"), pa.table({"x": numbers(30), "y": ["a"] * 30}))
+    assert "in every row" in call("fit", "t.csv", "--target", "y", code=1).stderr
+    write_csv(Path("t.csv"), pa.table({"x": [1] * 30, "y": ["a", "b"] * 15}))
+    assert "no column is left" in call("fit", "t.csv", "--target", "y", code=1).stderr

@@ -1,0 +1,181 @@
+"""Readers: every format gives the same table, and every bad row has its line."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+
+from glassleaf.cli import delimited
+from glassleaf.cli.cells import cleaned, parsed_numbers
+from glassleaf.cli.choices import OnError
+from glassleaf.cli.delimited import Dialect
+from glassleaf.cli.failures import CallError, DataError
+from glassleaf.cli.reading import read
+
+
+def read_all(
+    path: Path, dialect: Dialect | None = None, on_error: OnError = OnError.skip
+) -> tuple[list[str], list[tuple[Any, ...]], list[int], int]:
+    rows, numbers = [], []
+    with read(str(path), dialect or Dialect(), on_error) as (source, problems):
+        for chunk in source.chunks:
+            problems.settle()
+            columns = [chunk.table[name].to_pylist() for name in source.names]
+            rows += list(zip(*columns, strict=True))
+            numbers += list(chunk.numbers)
+    return source.names, rows, [int(number) for number in numbers], problems.n_skipped
+
+
+@pytest.fixture(params=[None, 40, 1])
+def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of the usual size, of a few records, and smaller than a record."""
+    if request.param is not None:
+        monkeypatch.setattr(delimited, "_BLOCK", request.param)
+
+
+def nasty_text(seed: int) -> tuple[bytes, list[str], list[tuple[str, ...]], list[int]]:
+    """A CSV with quotes, line breaks in quotes and blank lines; its rows and their lines."""
+    draw = random.Random(seed)
+    cells = [
+        "",
+        "a",
+        "1.5",
+        "x, y",
+        'say "hi"',
+        "two\nlines",
+        "tab\tbed",
+        "ümlaut",
+        '5" pipe',
+        " pad ",
+    ]
+    out, rows, lines, line = io.StringIO(), [], [], 2
+    out.write("one,two,three\n")
+    for _ in range(40):
+        if draw.random() < 0.1:
+            out.write("\n")
+            line += 1
+        row = tuple(draw.choice(cells) for _ in range(3))
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerow(row)
+        out.write(text.getvalue())
+        rows.append(row)
+        lines.append(line)
+        line += text.getvalue().count("\n")
+    return out.getvalue().encode(), ["one", "two", "three"], rows, lines
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_and_lines_of_nasty_texts(tmp_path: Path, seed: int) -> None:
+    content, names, rows, lines = nasty_text(seed)
+    path = tmp_path / "nasty.csv"
+    for text in (content, content.rstrip(b"\n"), b"\xef\xbb\xbf" + content):
+        path.write_bytes(text)
+        assert read_all(path) == (names, rows, lines, 0)
+    path.write_bytes(content.replace(b"\n", b"\r\n"))
+    found = read_all(path)
+    assert found[1] == [tuple(cell.replace("\n", "\r\n") for cell in row) for row in rows]
+    assert found[2] == lines
+
+
+@pytest.mark.usefixtures("block")
+def test_rows_of_another_length_are_counted_with_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text('a,b\n1,2\n3\n"4\n",5\n6,7,8\n\n9,10\n')
+    assert read_all(path) == (["a", "b"], [("1", "2"), ("4\n", "5"), ("9", "10")], [2, 4, 8], 2)
+    with pytest.raises(DataError, match=r"bad.csv, line 3: 1 field, but the header has 2"):
+        read_all(path, on_error=OnError.stop)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst", "t.csv.bz2", "t.tsv", "t.txt"])
+def test_text_formats(tmp_path: Path, name: str) -> None:
+    content = b"a,b\n1,x\n2,y\n"
+    if name in ("t.tsv", "t.txt"):
+        content = content.replace(b",", b"\t" if name == "t.tsv" else b";")
+    suffix = Path(name).suffix
+    if suffix == ".gz":  # two members, as `cat a.gz b.gz` makes them
+        content = gzip.compress(content[:6]) + gzip.compress(content[6:])
+    elif suffix == ".zst":
+        content = pa.compress(content, "zstd", asbytes=True)
+    elif suffix == ".bz2":
+        content = bz2.compress(content)
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert read_all(path) == (["a", "b"], [("1", "x"), ("2", "y")], [2, 3], 0)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream", "feather", "parquet.gz"])
+def test_typed_formats(tmp_path: Path, kind: str) -> None:
+    table = pa.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
+    path = tmp_path / f"t.{kind}"
+    if kind.startswith("parquet"):
+        pyarrow.parquet.write_table(table, path, row_group_size=2)
+    elif kind == "feather":
+        pyarrow.feather.write_feather(table, str(path))
+    else:
+        make = pyarrow.ipc.new_stream if kind == "stream" else pyarrow.ipc.new_file
+        with make(str(path), table.schema) as writer:
+            writer.write_table(table, max_chunksize=2)
+    if kind.endswith(".gz"):
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_all(path) == (["a", "b"], [(1, "x"), (2, None), (3, "z")], [1, 2, 3], 0)
+
+
+def test_encodings_and_delimiters(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe|b\n1|ä\n".encode("latin-1"))
+    assert read_all(path, Dialect(encoding="latin-1"))[1] == [("1", "ä")]
+    with pytest.raises(DataError, match=r"t.csv, line 1: the byte 0xf6 .* --encoding latin-1"):
+        read_all(path)
+    path.write_bytes("a,b\n1,ä\n".encode("utf-16"))
+    assert read_all(path, Dialect(encoding="utf-16"))[1] == [("1", "ä")]
+    with pytest.raises(DataError, match="--encoding utf-16"):
+        read_all(path)
+    path.write_bytes(b"a b\n1 2\n")
+    assert read_all(path, Dialect(delimiter="space"))[1] == [("1", "2")]
+    with pytest.raises(CallError, match="--delimiter"):
+        read_all(path, Dialect(delimiter="::"))
+    path.write_bytes(b"a,b\r1,2\r3,4\r")
+    assert read_all(path)[1:3] == ([("1", "2"), ("3", "4")], [2, 3])
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    for content, words in (
+        (b"", "is empty"),
+        (b"a,a\n1,2\n", "'a' is there 2 times"),
+        (b'a,b\n1,"2\n3,4\n', "line 2: a quote is opened and never closed"),
+        (b"a,b\n1,\xff\n", "line 2: the byte 0xff"),
+        (gzip.compress(b"a,b\n" * 1000)[:-9], "runcated"),
+        (b"PK\x03\x04....", "Excel"),
+        (b"PAR1 but no more", "cannot be read"),
+        (b"ARROW1 but no more", "cannot be read"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=words):
+            read_all(path)
+    with pytest.raises(CallError, match=r"no file '.*/t.cvs': did you mean '.*/t.csv'\?"):
+        read_all(tmp_path / "t.cvs")
+    with pytest.raises(CallError, match="folder"):
+        read_all(tmp_path)
+
+
+def test_numbers() -> None:
+    text = cleaned(
+        pa.array(["1", " 2.5 ", "NA", "", None, "-1e3", "+.5", "x", "1e999", "0x1", "nan"])
+    )
+    values, bad = parsed_numbers(text)
+    np.testing.assert_array_equal(values[:7], [1, 2.5, np.nan, np.nan, np.nan, -1000, 0.5])
+    assert bad.tolist() == [7, 8, 9]
