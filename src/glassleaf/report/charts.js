@@ -14,7 +14,7 @@ function ticks(low, high, about = 4) {
 
 /* A frame with axes; `x` and `y` turn values into places. */
 function frame(width, height, xEnds, yEnds, label, options = {}) {
-  const edge = { left: 46, right: 10, top: 8, bottom: 34, ...options.edge };
+  const edge = { left: 46, right: 18, top: 8, bottom: 34, ...options.edge };
   const at = (ends, from, to) => (v) =>
     ends[1] > ends[0] ? from + ((v - ends[0]) / (ends[1] - ends[0])) * (to - from) : (from + to) / 2;
   const x = at(xEnds, edge.left, width - edge.right);
@@ -63,7 +63,8 @@ function plainBar(share, className) {
 function calibrationChart(item, isShare) {
   const bins = item.bins;
   const all = bins.flatMap((b) => [b.prediction, b.target, b.low, b.high]).filter((v) => v !== null);
-  const ends = [Math.min(...all), Math.max(...all)];
+  const pad = 0.04 * (Math.max(...all) - Math.min(...all));
+  const ends = [isShare ? 0 : Math.min(...all) - pad, Math.max(...all) + pad];
   const width = 330, height = 290;
   const { svg, x, y } = frame(width, height, ends, ends, "Mean target against mean prediction",
     { percent: isShare, xLabel: "mean prediction", edge: { left: 56 } });

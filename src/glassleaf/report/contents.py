@@ -42,12 +42,14 @@ class Example(Record):
 
 @dataclass(frozen=True)
 class Contents(Record):
-    """The parts of a report. ``typical`` is a row of medians and most frequent categories.
+    """The parts of a report. ``target`` is the name of y, where it has one;
+    ``typical`` is a row of medians and most frequent categories.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
 
     title: str
+    target: str
     version: str
     rows: int
     scores: tuple[Score, ...]
@@ -72,6 +74,7 @@ def gather(estimator: Any, X: Any, y: Any, title: str) -> Contents:
     shares = np.array([leaf.share for leaf in leaves.leaves])
     return Contents(
         title=title,
+        target=str(getattr(y, "name", None) or ""),
         version=__version__,
         rows=len(matrix),
         scores=model_scores(explanation, target, prediction),

@@ -54,10 +54,21 @@ function signed(value, digits = 3) {
   return (value > 0 ? "+" : "") + number(value, digits);
 }
 
+/* Numbers that stand in line: as many decimals as give the largest three digits. */
+function inLine(largest) {
+  const places = largest > 0 ? Math.min(Math.max(2 - Math.floor(Math.log10(largest)), 0), 12) : 2;
+  return (value, plus) => {
+    if (largest >= 1e7 || (largest > 0 && largest < 1e-6)) return plus ? signed(value) : number(value);
+    const text = value.toFixed(places);
+    return (plus && value > 0 ? "+" : "") + (Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−"));
+  };
+}
+
 function percent(share) {
   if (share === null || share === undefined || !isFinite(share)) return "–";
   if (share > 0 && share < 0.001) return "<0.1%";
-  return (100 * share).toFixed(share > 0.995 || share < 0.005 ? 2 : 1).replace(/\.?0+$/, "") + "%";
+  if (share === 0 || share === 1) return 100 * share + "%";
+  return (100 * share).toFixed(share > 0.995 || share < 0.005 ? 2 : 1) + "%";
 }
 
 /* Predictions: probabilities as percentages, numbers as numbers. */
@@ -75,25 +86,33 @@ function section(id, title, intro, ...content) {
     h("h2", { id: id + "-title" }, title), h("p", { class: "intro" }, intro), content);
 }
 
-/* Header cells may be text or {text, number: true}; cells of numbers stand in line. */
-function table(caption, header, rows) {
+/* Header cells may be text or {text, number: true}; cells of numbers stand in line. Rows from
+ * `shown` on are folded. */
+function table(caption, header, rows, shown = Infinity) {
   const cells = header.map((cell) => (typeof cell === "string" ? { text: cell } : cell));
   const align = (k) => (cells[k].number ? "number" : null);
-  return h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
-    h("table", {},
-      h("thead", {}, h("tr", {}, cells.map((cell, k) =>
-        h("th", { scope: "col", class: align(k) }, cell.text)))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, k) =>
-        h(k ? "td" : "th", { scope: k ? null : "row", class: align(k) }, cell)))))));
+  const lines = rows.map((row) => h("tr", {}, row.map((cell, k) =>
+    h(k ? "td" : "th", { scope: k ? null : "row", class: align(k) }, cell))));
+  return h("div", {}, h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
+    h("table", {}, h("thead", {}, h("tr", {}, cells.map((cell, k) =>
+      h("th", { scope: "col", class: align(k) }, cell.text)))), h("tbody", {}, lines))),
+  fold(lines.slice(shown)));
+}
+
+/* A button that shows and hides elements; on paper they are always there. */
+function fold(elements, open = false, label = `${elements.length} more`) {
+  if (!elements.length) return null;
+  const show = (isShown) => {
+    elements.forEach((element) => { element.hidden = !isShown; });
+    button.setAttribute("aria-expanded", String(isShown));
+  };
+  const button = h("button", { type: "button", class: "disclose", onclick: () => show(elements[0].hidden) }, label);
+  show(open);
+  return button;
 }
 
 /* What is shown on request, and always on paper. */
 function disclosure(label, open, content) {
-  const body = h("div", { class: "more", hidden: !open }, content);
-  const button = h("button", { type: "button", class: "disclose", "aria-expanded": String(open),
-    onclick: () => {
-      body.hidden = !body.hidden;
-      button.setAttribute("aria-expanded", String(!body.hidden));
-    } }, label);
-  return h("div", {}, button, body);
+  const body = h("div", {}, content);
+  return h("div", {}, fold([body], open, label), body);
 }

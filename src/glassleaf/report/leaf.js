@@ -42,16 +42,15 @@ function formulaTable(view, formula, output) {
     h("td", { class: "number" }, signed(term.coef, 4)),
     h("td", {}, "× ", around(term.text, term.title)),
     h("td", { class: "wide" }, signedBar(term.influence, largest, term.signed ? "" : "none")),
-    h("td", { class: "number quiet" }, number(Math.abs(term.influence), 3))));
+    h("td", { class: "number quiet" }, inLine(largest)(Math.abs(term.influence)))));
   const head = h("thead", {}, h("tr", {}, ["coefficient", "", "influence", ""].map((text, k) =>
     h("th", { scope: "col", class: k % 2 ? null : k ? "wide" : "number" }, text))));
   const start = h("tr", {}, h("td", { class: "number" }, number(formula.intercept, 5)),
     h("td", {}, "start value"), h("td", {}), h("td", {}));
-  const rest = rows.splice(SHOWN_TERMS);
   return h("div", { class: "formula" },
     h("h4", {}, "Score", output ? [" of ", named(output)] : null, " = the sum of"),
     h("table", {}, head, h("tbody", {}, start, rows)),
-    rest.length ? disclosure(`${rest.length} smaller terms`, false, h("table", {}, h("tbody", {}, rest))) : null);
+    fold(rows.slice(SHOWN_TERMS), false, `${rows.length - SHOWN_TERMS} smaller terms`));
 }
 
 function distribution(view, leaf) {

@@ -1,6 +1,6 @@
 /* Puts the page together. */
 const view = JSON.parse(document.getElementById("report-data").textContent);
-const PARTS = [["summary", "Summary"], ["what-if", "What if"], ["tree", "Tree"], ["scores", "Scores"],
+const PARTS = [["summary", "Summary"], ["tree", "Tree"], ["what-if", "What if"], ["scores", "Scores"],
   ["leaves", "Leaves"], ["features", "Features"], ["gains", "Splits"], ["data", "Data notes"]];
 
 /* Light, dark, or as the system has it. */
@@ -29,14 +29,15 @@ function build() {
     if (scroll) document.getElementById("tree").scrollIntoView();
   };
   tree = drawTree(view, onLeaf);
-  const whatIf = whatIfSection(view, (ids) => tree.showPath(ids));
+  const whatIf = whatIfSection(view, (ids) => tree.showPath(ids), onLeaf);
   const header = h("header", {}, h("h1", { title: view.title }, view.title), h("nav", { "aria-label": "Parts" },
     PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
-  document.getElementById("report").append(header, h("main", {}, summarySection(view), whatIf.element,
+  document.getElementById("report").append(header, h("main", {}, summarySection(view),
     section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), panels.element),
-    scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
+    whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
   h("footer", {}, "Written by glassleaf " + view.version + ". This page loads nothing from elsewhere."));
-  onLeaf(1);
+  const first = whatIf.leaf ? view.leaves.find((leaf) => leaf.node === whatIf.leaf()) : view.leaves[0];
+  onLeaf(first.leaf);
 }
 
 build();

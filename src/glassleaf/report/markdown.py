@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from glassleaf.explanations import words
 from glassleaf.explanations.formulas import formula, link_text
-from glassleaf.explanations.text import target_text
 from glassleaf.governance import markdown, table
 from glassleaf.report import prose
 from glassleaf.report.contents import Contents
@@ -64,7 +63,7 @@ def _leaves(contents: Contents) -> str:
                 str(leaf.leaf),
                 markdown(leaf.rule_text, 500),
                 f"{leaf.rows} ({words.percent(leaf.share)})",
-                markdown(target_text(contents.model, leaf), 300),
+                markdown(prose.target_text(contents.model, leaf.target), 300),
                 f"{test.rows} ({words.percent(test.share)})",
                 markdown(_test_target(contents, test), 300),
             ]
@@ -81,7 +80,7 @@ def _test_target(contents: Contents, test: LeafOnTest) -> str:
         return f"{words.number(test.target[0], 4)}, predicted {words.number(test.prediction[0], 4)}"
     shown = range(len(classes)) if len(classes) > 2 else [1]
     return ", ".join(
-        f"{words.percent(test.target[k])} {words.name(classes[k])}"
+        f"{words.percent(test.target[k])} {prose.class_name(classes[k])}"
         f" (predicted {words.percent(test.prediction[k])})"
         for k in shown
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from glassleaf.explanations import words
+from glassleaf.explanations.model import ModelExplanation
 from glassleaf.report.contents import Contents
 from glassleaf.report.scores import Score
 
@@ -19,11 +21,13 @@ INTRO = {
     "calibration": "Test rows in ten groups of equal size, by prediction. Points on the line: what"
     " was predicted is what came on average. Bars are 95% intervals.",
     "tree": "A row starts at the left and answers one question after the other until it reaches a"
-    " leaf. The leaf's own formula then gives its score. Choose a leaf to see its rule, its formula"
-    " and its rows; the row of the what-if part is drawn in color.",
-    "leaf": "Influence is the coefficient times the spread of the feature in the leaf: how far the"
-    " feature typically moves the score there. Blue: larger values raise the score; orange: they"
-    " lower it; grey: no single direction.",
+    " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
+    " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"
+    " is blue.",
+    "leaf": "clip(x, a, b) is x held between a and b, what the leaf saw in training; score(x) is x"
+    " on a scale of its own, by its rank; [x = a] is 1 if x is a, else 0. Influence is the"
+    " coefficient times the spread in the leaf: how far the term typically moves the score there."
+    " Blue: larger values raise the score; orange: they lower it; grey: no single direction.",
     "what_if": "Change a value and see at once where the row goes, what each feature adds, and what"
     " is predicted. Everything is computed in this page.",
     "leaves": "One line per leaf: which rows it holds, and what came in training and in test.",
@@ -73,21 +77,37 @@ def _rows(n: int) -> str:
 
 
 def _goal(contents: Contents) -> str:
-    classes = contents.model.classes
+    classes, target = contents.model.classes, contents.target
     if classes is None:
-        return "a number" if contents.model.link != "log" else "a positive number (log scale)"
+        return f"“{words.name(target)}”" if target else "a number"
     if len(classes) == 2:
-        return f"the probability of “{words.name(classes[1])}” (the other class is" \
-            f" “{words.name(classes[0])}”)"  # fmt: skip
-    return f"the probabilities of {len(classes)} classes"
+        what = f"“{words.name(target)}” is " if target else "a row is of "
+        label = f"“{words.name(classes[1])}”" if target else class_name(classes[1])
+        return f"the probability that {what}{label}"
+    of = f" of “{words.name(target)}”" if target else ""
+    return f"the probabilities of {len(classes)} classes{of}"
+
+
+def class_name(label: Any) -> str:
+    """A class as it is written in a sentence: a bare number would be taken for a quantity."""
+    return words.name(label) if isinstance(label, str) else f"class {words.name(label)}"
+
+
+def target_text(model: ModelExplanation, shares: Sequence[float]) -> str:
+    """Mean target, or the shares of the classes, the largest first."""
+    if model.classes is None:
+        return f"mean {words.number(shares[0], 4)}"
+    pairs = list(zip(model.classes, shares, strict=True))
+    shown = pairs[1:] if len(pairs) == 2 else sorted(pairs, key=lambda pair: -pair[1])
+    return ", ".join(f"{words.percent(share)} {class_name(label)}" for label, share in shown)
 
 
 def _how_well(scores: Sequence[Score]) -> str:
     first, second = scores[0], scores[1]
     return (
-        f"On the test rows its {first.name} is {score_text(first)} (95% interval"
-        f" {interval_text(first)}), its {second.name} {score_text(second)}; always guessing the"
-        f" training average has {value_text(first, first.baseline)} and"
+        f"On the test rows, {first.name} is {score_text(first)} (95% interval"
+        f" {interval_text(first)}) and {second.name} {score_text(second)}; always guessing the"
+        f" training average would give {value_text(first, first.baseline)} and"
         f" {value_text(second, second.baseline)}."
     )
 
@@ -115,10 +135,13 @@ def score_text(score: Score) -> str:
 
 
 def value_text(score: Score, value: float) -> str:
-    """A score as it is written in the report."""
+    """A score with as many digits as its interval makes sense of."""
     if np.isnan(value):
         return "not defined"
-    return words.percent(value) if score.is_share else words.number(value, 4)
+    unit, sign = (100, "%") if score.is_share else (1, "")
+    half = unit * (score.high - score.low) / 2
+    places = min(max(1 - int(np.floor(np.log10(half))), 0), 8) if half > 0 else 4
+    return f"{unit * value:,.{places}f}{sign}"
 
 
 def interval_text(score: Score) -> str:

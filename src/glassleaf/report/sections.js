@@ -1,4 +1,6 @@
 /* The parts of the page that only show. */
+const SHOWN_FEATURES = 15;
+
 function summarySection(view) {
   const cards = view.scores.slice(0, 4).map((score) => h("div", { class: "card" },
     h("div", { class: "card-name" }, score.name), h("div", { class: "card-value" }, score.value),
@@ -43,7 +45,7 @@ function featureSection(view) {
     ["feature", { text: "effect", number: true }, "", { text: "gain", number: true },
       { text: "splits", number: true }, "in training"],
     view.features.map((feature) => [named(feature.name), percent(feature.effect),
-      plainBar(feature.effect / largest), percent(feature.gain), String(feature.splits), inTraining(feature)])));
+      plainBar(feature.effect / largest), percent(feature.gain), String(feature.splits), inTraining(feature)]), SHOWN_FEATURES));
 }
 
 function inTraining(feature) {
@@ -74,15 +76,15 @@ function dataSection(view) {
   const rows = notes.map((note) => [named(note.feature), badge(note.level),
     note.remarks.join("; ") + (note.new_categories.length ? ": " + note.new : ""),
     note.missing_training === null ? "not kept" : percent(note.missing_training), percent(note.missing_test),
-    percent(note.outside), note.shift === null ? "" : signed(note.shift, 2),
-    note.stability === null ? "" : number(note.stability, 2)]);
+    percent(note.outside), note.shift === null ? "" : (note.shift > 0 ? "+" : "") + note.shift.toFixed(2).replace("-", "−"),
+    note.stability === null ? "" : note.stability.toFixed(3)]);
   const header = ["feature", "", "remark", { text: "missing, training", number: true },
     { text: "missing, test", number: true }, { text: "outside", number: true },
     { text: "shift", number: true }, { text: "stability", number: true }];
   const marked = notes.filter((note) => note.level).length;
   return section("data", "Data notes", view.intro.data,
     h("p", {}, `${marked} of ${notes.length} features are marked. Stability of the leaves' shares: `,
-      h("strong", {}, number(view.data.stability, 2)), " ", badge(view.data.level)),
-    table("Data notes", header, rows),
+      h("strong", {}, view.data.stability.toFixed(3)), " ", badge(view.data.level)),
+    table("Data notes", header, rows, Math.max(marked, 5)),
     h("ul", { class: "quiet" }, view.definitions.map((line) => h("li", {}, line))));
 }

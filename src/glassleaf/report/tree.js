@@ -1,16 +1,17 @@
 /* The tree from left to right: lines in SVG, nodes as elements that can be chosen. */
-const NODE = { width: 172, height: 62, across: 236, down: 78, pad: 10 };
+const NODE = { inner: 136, leaf: 184, height: 62, down: 78, pad: 10, page: 1070 };
 
 function drawTree(view, onLeaf) {
-  const places = placeNodes(view.nodes);
   const depth = Math.max(...view.nodes.map((node) => node.depth));
+  const places = placeNodes(view.nodes, levelWidth(depth));
   const rows = view.leaves.length;
-  const width = depth * NODE.across + NODE.width + 2 * NODE.pad;
+  const width = depth * levelWidth(depth) + NODE.leaf + 2 * NODE.pad;
   const height = rows * NODE.down + 2 * NODE.pad;
   const lines = s("svg", { class: "edges", width: width, height: height, "aria-hidden": "true" });
   const board = h("div", { class: "tree", role: "tree", "aria-label": "Decision tree" }, lines);
   board.style.width = width + "px";
   board.style.height = height + "px";
+  board.style.setProperty("--print-zoom", Math.min(1, 690 / width).toFixed(3)); // the width of a page
   const items = new Map(), edges = new Map();
   for (const node of inReadingOrder(view.nodes)) {
     const { x, y } = places.get(node.id);
@@ -28,8 +29,13 @@ function drawTree(view, onLeaf) {
     select: (id) => markChosen(items, id), showPath: (ids) => markPath(items, edges, ids) };
 }
 
+/* As wide as the page allows, and wide enough for a question on the line. */
+function levelWidth(depth) {
+  return Math.min(Math.max((NODE.page - NODE.leaf - 2 * NODE.pad) / Math.max(depth, 1), 270), 340);
+}
+
 /* Leaves in lines, inner nodes between their children; children come after their parents. */
-function placeNodes(nodes) {
+function placeNodes(nodes, across) {
   const places = new Map();
   const deepest = Math.max(...nodes.map((node) => node.depth));
   for (const node of [...nodes].reverse()) {
@@ -37,7 +43,7 @@ function placeNodes(nodes) {
       ? NODE.pad + (node.leaf - 1) * NODE.down
       : (places.get(node.children[0]).y + places.get(node.children[1]).y) / 2;
     const level = node.leaf !== null ? deepest : node.depth;
-    places.set(node.id, { x: NODE.pad + level * NODE.across, y: y });
+    places.set(node.id, { x: NODE.pad + level * across, y: y });
   }
   return places;
 }
@@ -54,9 +60,10 @@ function inReadingOrder(nodes) {
 
 /* The line from the right side of a node to the left side of its child; the wider, the more rows. */
 function drawEdge(lines, from, to, node) {
-  const x1 = from.x + NODE.width, y1 = from.y + NODE.height / 2, y2 = to.y + NODE.height / 2;
-  const bend = x1 + 14;
-  const edge = s("path", { class: "edge", d: `M${x1},${y1} H${bend - 6} Q${bend},${y1} ${bend},${y1 + Math.sign(y2 - y1) * Math.min(6, Math.abs(y2 - y1) / 2)} V${y2 - Math.sign(y2 - y1) * Math.min(6, Math.abs(y2 - y1) / 2)} Q${bend},${y2} ${bend + 6},${y2} H${to.x}` });
+  const x1 = from.x + NODE.inner, y1 = from.y + NODE.height / 2, y2 = to.y + NODE.height / 2;
+  const bend = x1 + 14, turn = Math.min(6, Math.abs(y2 - y1) / 2), way = Math.sign(y2 - y1);
+  const edge = s("path", { class: "edge", d: `M${x1},${y1} H${bend - turn} Q${bend},${y1} ${bend},${y1 + way * turn}`
+    + ` V${y2 - way * turn} Q${bend},${y2} ${bend + turn},${y2} H${to.x}` });
   edge.style.strokeWidth = (1.5 + 6 * Math.sqrt(node.share)).toFixed(2);
   lines.append(edge);
   return edge;
@@ -65,7 +72,7 @@ function drawEdge(lines, from, to, node) {
 /* What is asked, above the line to the child. */
 function edgeLabel(parts, from, to) {
   const label = h("div", { class: "edge-label" }, around(parts));
-  const start = from.x + NODE.width + 18;
+  const start = from.x + NODE.inner + 19;
   label.style.left = start + "px";
   label.style.top = to.y + NODE.height / 2 - 22 + "px";
   label.style.width = to.x - start - 6 + "px";
@@ -77,7 +84,7 @@ function treeItem(view, node, onLeaf) {
   const lines = isLeaf
     ? [h("strong", {}, "Leaf " + node.leaf), h("span", {}, node.target)]
     : [h("strong", {}, h("bdi", {}, node.feature), "?"), h("span", {}, node.target)];
-  const rows = `${count(node.rows)} rows (${percent(node.share)})`;
+  const rows = `${count(node.rows)} rows` + (isLeaf ? ` (${percent(node.share)})` : "");
   const item = h("div", { class: isLeaf ? "node leaf" : "node inner", role: "treeitem", tabindex: "-1",
     "data-node": node.id, "aria-level": node.depth + 1, "aria-expanded": isLeaf ? null : "true",
     "aria-selected": isLeaf ? "false" : null, title: node.target,

@@ -16,7 +16,6 @@ from glassleaf.explanations.formulas import link_text, strongest_terms, term_tex
 from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, Node
 from glassleaf.explanations.plain_data import as_plain
 from glassleaf.explanations.rules import Condition
-from glassleaf.explanations.text import target_text
 from glassleaf.report import prose
 from glassleaf.report.contents import Contents
 
@@ -39,7 +38,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "summary": prose.summary(contents),
         "kind": model.kind,
         "link": link_text(model),
-        "classes": None if model.classes is None else [words.name(c) for c in model.classes],
+        "classes": None if model.classes is None else [prose.class_name(c) for c in model.classes],
         "outputs": [words.name(output) if output else "" for output in model.outputs],
         "scores": _scores(contents),
         "calibration": [
@@ -118,7 +117,7 @@ def _node(model: ModelExplanation, node: Node) -> dict[str, Any]:
         "depth": node.depth,
         "rows": node.rows,
         "share": node.share,
-        "target": target_text(model, node),
+        "target": prose.target_text(model, node.target),
         "sides": None
         if split is None
         else [condition_parts(split.condition, 24), condition_parts(split.otherwise, 24)],
@@ -244,7 +243,7 @@ def _examples(contents: Contents) -> list[dict[str, Any]]:
             "values": _cells(contents.model, example.values),
             "target": words.number(example.target, 5)
             if contents.model.classes is None
-            else words.name(example.target),
+            else prose.class_name(example.target),
             "prediction": example.prediction[-1],
         }
         for example in contents.examples

@@ -2,7 +2,7 @@
 const NEW_CATEGORY = -1;
 const SHOWN_PARTS = 10;
 
-function whatIfSection(view, onPath) {
+function whatIfSection(view, onPath, onLeaf) {
   if (!view.model) {
     return { element: section("what-if", "What if", view.intro.what_if,
       h("p", {}, "This model cannot be scored in a page: " + view.no_model)) };
@@ -13,7 +13,7 @@ function whatIfSection(view, onPath) {
   const choice = view.outputs.length > 1 ? classChoice(view, () => update()) : null;
   function update() {
     const values = view.model.columns.map((_, j) => inputs.get(j).value());
-    result.replaceChildren(choice ? choice.element : "", showResult(view, scorer, values, choice, onPath));
+    result.replaceChildren(...(choice ? [choice.element] : []), ...showResult(view, scorer, values, choice, onPath, onLeaf));
     inputs.forEach((one) => one.remark());
   }
   const fill = (cells) => {
@@ -28,7 +28,7 @@ function whatIfSection(view, onPath) {
     unused.length ? disclosure(`${unused.length} columns that the model does not use`, false, fields(unused)) : null);
   fill(view.rows.typical);
   return { element: section("what-if", "What if", view.intro.what_if,
-    h("div", { class: "what-if" }, form, result)), refresh: update };
+    h("div", { class: "what-if" }, form, result)), leaf: () => scorer.leaf(rowOf(view, view.rows.typical)) };
 }
 
 function examplePicker(view, fill) {
@@ -102,9 +102,9 @@ function rowOf(view, values) {
   });
 }
 
-function showResult(view, scorer, values, choice, onPath) {
+function showResult(view, scorer, values, choice, onPath, onLeaf) {
   if (values.includes(undefined) || values.some((value) => value !== null && !isFinite(value))) {
-    return h("p", { class: "warn" }, "Every input must be a finite number, or empty for missing.");
+    return [h("p", { class: "warn" }, "Every input must be a finite number, or empty for missing.")];
   }
   const row = rowOf(view, values);
   const node = scorer.leaf(row), prediction = scorer.predict(row), raw = scorer.raw(row);
@@ -113,7 +113,7 @@ function showResult(view, scorer, values, choice, onPath) {
   const steps = scorer.path(row);
   onPath([...steps.map((step) => step.node), node]);
   const parts = contributions(view, scorer, row, leaf, output);
-  return [headline(view, prediction, raw, leaf), pathList(view, steps, values, leaf),
+  return [headline(view, prediction, raw, leaf), pathList(view, steps, values, leaf, onLeaf),
     story(view, leaf, parts, output), contributionTable(view, leaf, parts, raw[output], output, values)];
 }
 
@@ -137,7 +137,7 @@ function cellText(view, values, column) {
   return value === NEW_CATEGORY ? "(other)" : String(categories[value]);
 }
 
-function pathList(view, steps, values, leaf) {
+function pathList(view, steps, values, leaf, onLeaf) {
   const items = steps.map((step) => {
     const node = view.nodes[step.node];
     const column = view.model.nodes[step.node].column;
@@ -145,7 +145,8 @@ function pathList(view, steps, values, leaf) {
     return h("li", {}, around(side), h("span", { class: "quiet" }, " (it is ", h("bdi", {}, short(cellText(view, values, column), 40)), ")"));
   });
   return h("div", {}, h("h4", {}, "Where the row goes"), h("ol", { class: "path" }, items,
-    h("li", {}, h("strong", {}, "Leaf " + leaf.leaf), ` (${count(leaf.rows)} training rows)`)));
+    h("li", {}, h("button", { type: "button", class: "link", onclick: () => onLeaf(leaf.leaf, true) }, "Leaf " + leaf.leaf),
+      ` (${count(leaf.rows)} training rows)`)));
 }
 
 /* What each column adds to the score, relative to the mean row of the leaf. */
@@ -173,15 +174,16 @@ function contributionTable(view, leaf, parts, raw, output, values) {
   const shown = parts.slice(0, SHOWN_PARTS).filter((part) => part.value !== 0);
   const rest = parts.slice(SHOWN_PARTS).reduce((sum, part) => sum + part.value, 0);
   const largest = Math.max(...parts.map((part) => Math.abs(part.value)), 0);
+  const text = inLine(Math.max(largest, Math.abs(leaf.raw[output]) / 100, Math.abs(raw) / 100));
   const line = (name, bar, value, kind) => h("tr", { class: kind || null }, h("td", { class: "what" }, name), h("td", { class: "wide" }, bar), h("td", { class: "number" }, value));
   const of = view.outputs[output] ? [" of ", named(view.outputs[output])] : null;
   return h("div", {}, h("h4", {}, "What each feature adds to the score", of),
     h("table", { class: "contributions" }, h("tbody", {},
-      line("average row of the leaf", "", number(leaf.raw[output], 4), "total"),
+      line("average row of the leaf", "", text(leaf.raw[output]), "total"),
       shown.map((part) => line([named(view.model.columns[part.column].name),
         h("span", { class: "quiet" }, " = ", h("bdi", {}, short(cellText(view, values, part.column), 24)))],
-      signedBar(part.value, largest), signed(part.value, 3))),
-      rest !== 0 ? line(`${parts.length - SHOWN_PARTS} others`, signedBar(rest, largest), signed(rest, 3)) : null,
-      line("score of this row", "", number(raw, 4), "total"))),
+      signedBar(part.value, largest), text(part.value, true))),
+      rest !== 0 ? line(`${parts.length - SHOWN_PARTS} others`, signedBar(rest, largest), text(rest, true)) : null,
+      line("score of this row", "", text(raw), "total"))),
     h("p", { class: "quiet" }, view.link + "."));
 }
