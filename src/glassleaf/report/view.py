@@ -174,7 +174,7 @@ def _mean_parts(model: ModelExplanation, leaf: Node) -> list[list[float]]:
     added = np.array(leaf.coef) * np.array(leaf.mean)
     for t, term in enumerate(model.terms):
         out[column[term.feature]] += added[:, t]
-    return out.tolist()  # type: ignore[no-any-return]
+    return out.tolist()
 
 
 # --- splits and their rivals ---------------------------------------------------------------------
