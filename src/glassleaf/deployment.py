@@ -1,9 +1,10 @@
-"""What a fitted estimator offers to production: its file and its scorer."""
+"""What a fitted estimator offers to production: its file, its scorer, its report."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +14,9 @@ from glassleaf._version import __version__
 from glassleaf.errors import ExportError, describe
 from glassleaf.notebook import tree_html
 from glassleaf.scoring import Scorer
+
+if TYPE_CHECKING:
+    from glassleaf.report import Report
 
 _ESTIMATORS = ("ModelTreeRegressor", "ModelTreeClassifier")
 
@@ -67,6 +71,33 @@ class Deployable:
             list) would for that row.
         """
         return Scorer(plain_model(self))
+
+    def report(self, X: Any, y: Any, *, title: str = "Model report") -> Report:
+        """A report on this model: what it is, how well it does, and why it says what it says.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Test rows: rows that the model was not fitted on.
+        y : array-like of shape (n_samples,)
+            Their true values or labels.
+        title : str, default="Model report"
+            Stands on top.
+
+        Returns
+        -------
+        Report
+            ``.write("report.html")`` writes one self-contained page; ``.markdown()`` and
+            ``.json()`` give text.
+        """
+        # Loaded when asked for: it needs scikit-learn's metrics, which take their time.
+        make_report = import_module("glassleaf.report").make_report
+        try:
+            scored: plain.PlainModel | str = plain_model(self)
+        except ExportError as error:
+            scored = str(error)
+        report: Report = make_report(self, scored, X, y, title)
+        return report
 
 
 def fitted(estimator: Any) -> persist.Fitted:

@@ -17,6 +17,9 @@ from glassleaf.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
 
+# What the value of a category that training never saw is called.
+NEW_CATEGORY = "(new category)"
+
 
 class NoCoefficientsError(GlassleafError, TypeError):
     """An explanation needs linear models in the leaves, and these are the user's own."""
@@ -76,6 +79,16 @@ class Fitted:
         _, table = self.estimator._fitted(X)
         return np.ascontiguousarray(raw_matrix(table, self.tree.columns))
 
+    def new_categories(self, X: Any) -> dict[int, tuple[Any, ...]]:
+        """For every column of categories, those in X that training never saw."""
+        _, table = self.estimator._fitted(X)
+        out = {}
+        for j, column in enumerate(self.tree.columns):
+            if column.categories is not None:
+                seen = table.labels(j).sorted().values
+                out[j] = tuple(plain(v) for v in seen if v not in set(column.categories))
+        return out
+
     def raw(self, matrix: Floats) -> Floats:
         """Raw scores of the rows of a raw matrix, shape (rows, outputs)."""
         return self.tree.raw(matrix, self.tree.apply(matrix))
@@ -107,7 +120,7 @@ class Fitted:
             return None
         if categories is None:
             return float(x)
-        return "(new category)" if x == UNKNOWN else plain(categories[int(x)])
+        return NEW_CATEGORY if x == UNKNOWN else plain(categories[int(x)])
 
 
 def fitted(estimator: Any, needs_coefficients: bool = True) -> Fitted:

@@ -60,5 +60,11 @@ def term_text(term: Term, feature: Feature, node: Node) -> str:
         else:  # cut tails: the transform is a clip of its own
             low, high = max(low, feature.knots[0][0]), min(high, feature.knots[-1][0])
     if np.isfinite(low) or np.isfinite(high):
+        low, high = _rounded(low, high), _rounded(high, low)
         return f"clip({name}, {words.number(low)}, {words.number(high)})"
     return name
+
+
+def _rounded(end: float, other: float) -> float:
+    """An end of a range; zero where it differs from zero by rounding only."""
+    return 0.0 if np.isfinite(other) and abs(end) < 1e-12 * abs(other) else end

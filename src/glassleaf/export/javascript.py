@@ -1,17 +1,12 @@
-"""The tree as JavaScript: a scorer written by hand (``scorer.js``) and the model as JSON."""
+"""The tree as JavaScript: the scorer of ``web`` and the model as JSON, in one script."""
 
 from __future__ import annotations
 
-import json
-from math import inf
-from pathlib import Path
 from typing import Any
 
 from glassleaf._version import __version__
 from glassleaf.deployment import plain_model
-from glassleaf.plain import Leaf, PlainColumn, PlainModel, Split, Term
-
-_SCORER = Path(__file__).with_name("scorer.js")
+from glassleaf.web import as_json, model_data, scorer_source
 
 _MODULE = """/* A model tree, written by glassleaf {version}.
  *
@@ -52,65 +47,3 @@ def to_javascript(estimator: Any, *, name: str = "glassleafModel") -> str:
         scorer=scorer_source(),
         data=as_json(model_data(plain_model(estimator))),
     )
-
-
-def scorer_source() -> str:
-    """The source of ``glassleafScorer(model)``, for pages that bring the model themselves."""
-    return _SCORER.read_text(encoding="utf-8")
-
-
-def as_json(value: Any) -> str:
-    """JSON that may stand in a script element: nothing in it ends the element.
-
-    >>> as_json("</script>")
-    '"\\\\u003c/script>"'
-    """
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def model_data(model: PlainModel) -> dict[str, Any]:
-    """The model as ``scorer.js`` reads it."""
-    return {
-        "link": model.link,
-        "classes": model.classes,
-        "columns": [_column(column) for column in model.columns],
-        "nodes": [_leaf(n) if isinstance(n, Leaf) else _split(n) for n in model.nodes],
-    }
-
-
-def _column(column: PlainColumn) -> dict[str, Any]:
-    return {
-        "name": column.name,
-        "categories": column.categories,
-        "knots": column.knots,
-        "fill": column.fill,
-    }
-
-
-def _split(split: Split) -> dict[str, Any]:
-    is_number = split.threshold == split.threshold
-    return {
-        "column": split.column,
-        "threshold": split.threshold if is_number else None,
-        "leftCodes": sorted(split.left_codes),
-        "missingLeft": split.missing_left,
-        "unknownLeft": split.unknown_left,
-        "left": split.left,
-        "right": split.right,
-    }
-
-
-def _leaf(leaf: Leaf) -> dict[str, Any]:
-    terms = [_term(term) for term in leaf.terms]
-    return {"intercept": leaf.intercept, "terms": terms, "samples": leaf.n_samples}
-
-
-def _term(term: Term) -> dict[str, Any]:
-    return {
-        "column": term.column,
-        "missing": term.missing,
-        "slope": term.slope,
-        "low": term.low if term.low > -inf else None,
-        "high": term.high if term.high < inf else None,
-        "categories": term.categories,
-    }

@@ -1,0 +1,64 @@
+"""A report on a fitted model: one web page, or Markdown, or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from glassleaf.document import write_atomically
+from glassleaf.plain import PlainModel
+from glassleaf.report import prose
+from glassleaf.report.contents import Contents, gather
+from glassleaf.report.markdown import to_markdown
+from glassleaf.report.page import to_html
+
+__all__ = ["Contents", "Report", "make_report"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a model is, how well it does on test rows, and why it says what it says.
+
+    Attributes
+    ----------
+    contents : Contents
+        Everything that is reported, as data.
+    scored : PlainModel or str
+        The model for the page's what-if scorer, or why there is none.
+    """
+
+    contents: Contents
+    scored: PlainModel | str
+
+    def html(self) -> str:
+        """The page as text."""
+        return to_html(self.contents, self.scored)
+
+    def markdown(self) -> str:
+        """The report in Markdown, without what needs a page: pictures and the what-if scorer."""
+        return to_markdown(self.contents)
+
+    def json(self) -> str:
+        """Everything in the report as JSON; infinity and NaN become null."""
+        found = {"summary": prose.summary(self.contents), **self.contents.to_dict()}
+        return json.dumps(found, allow_nan=False)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the page: one file, which needs no other and no network.
+
+        Parameters
+        ----------
+        path : str or path
+            Usually ends in ``.html``. An existing file is replaced.
+        """
+        # A lone surrogate in somebody's text cannot be written; what stands for it can.
+        write_atomically(path, self.html().encode("utf-8", errors="replace"))
+
+
+def make_report(
+    estimator: Any, scored: PlainModel | str, X: Any, y: Any, title: str = "Model report"
+) -> Report:
+    """Gather the report of a fitted estimator on test rows."""
+    return Report(gather(estimator, X, y, title), scored)

@@ -1,0 +1,134 @@
+/* Small pictures: bars, curves, histograms, calibration. Colors come from the style sheet. */
+
+/* Nice round places between two ends. */
+function ticks(low, high, about = 4) {
+  const rough = (high - low) / about;
+  const power = Math.pow(10, Math.floor(Math.log10(rough)));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((size) => size >= rough);
+  const out = [];
+  for (let t = Math.ceil(low / step) * step; t <= high + 1e-9 * step; t += step) {
+    out.push(Math.abs(t) < 1e-9 * step ? 0 : t);
+  }
+  return out;
+}
+
+/* A frame with axes; `x` and `y` turn values into places. */
+function frame(width, height, xEnds, yEnds, label, options = {}) {
+  const edge = { left: 46, right: 18, top: 8, bottom: 34, ...options.edge };
+  const at = (ends, from, to) => (v) =>
+    ends[1] > ends[0] ? from + ((v - ends[0]) / (ends[1] - ends[0])) * (to - from) : (from + to) / 2;
+  const x = at(xEnds, edge.left, width - edge.right);
+  const y = at(yEnds, height - edge.bottom, edge.top);
+  const text = (value) => (options.percent ? percent(value) : number(value, 3));
+  const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img",
+    "aria-label": label, width: width, height: height });
+  for (const t of yEnds[1] > yEnds[0] ? ticks(...yEnds) : []) {
+    svg.append(s("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(t), y2: y(t) }),
+      s("text", { class: "tick end", x: edge.left - 6, y: y(t) + 3.5 }, options.yText ? options.yText(t) : text(t)));
+  }
+  for (const t of xEnds[1] > xEnds[0] && !options.noX ? ticks(...xEnds, options.xTicks || 4) : []) {
+    svg.append(s("text", { class: "tick middle", x: x(t), y: height - edge.bottom + 14 }, text(t)));
+  }
+  svg.append(s("line", { class: "axis", x1: edge.left, x2: width - edge.right,
+    y1: height - edge.bottom, y2: height - edge.bottom }));
+  if (options.xLabel) {
+    svg.append(s("text", { class: "label middle", x: (edge.left + width - edge.right) / 2,
+      y: height - 3 }, short(options.xLabel, width / 7)));
+  }
+  return { svg: svg, x: x, y: y, edge: edge };
+}
+
+/* SVG has no ellipsis of its own. */
+function short(text, length) {
+  const letters = Array.from(text);
+  return letters.length <= length ? text : letters.slice(0, Math.max(length - 1, 1)).join("") + "…";
+}
+
+/* A bar from the middle: to the right above zero, to the left below. */
+function signedBar(value, largest, className) {
+  const share = largest > 0 ? Math.min(Math.abs(value) / largest, 1) * 50 : 0;
+  const bar = h("span", { class: "bar " + (className || (value >= 0 ? "up" : "down")) });
+  bar.style.width = share + "%";
+  bar.style.left = (value >= 0 ? 50 : 50 - share) + "%";
+  return h("span", { class: "bars signed", "aria-hidden": "true" }, bar);
+}
+
+/* A bar from the left. */
+function plainBar(share, className) {
+  const bar = h("span", { class: "bar " + (className || "up") });
+  bar.style.width = 100 * Math.min(Math.max(share, 0), 1) + "%";
+  return h("span", { class: "bars", "aria-hidden": "true" }, bar);
+}
+
+function calibrationChart(item, isShare) {
+  const bins = item.bins;
+  const all = bins.flatMap((b) => [b.prediction, b.target, b.low, b.high]).filter((v) => v !== null);
+  const pad = 0.04 * (Math.max(...all) - Math.min(...all));
+  const ends = [isShare ? 0 : Math.min(...all) - pad, Math.max(...all) + pad];
+  const width = 330, height = 290;
+  const { svg, x, y } = frame(width, height, ends, ends, "Mean target against mean prediction",
+    { percent: isShare, xLabel: "mean prediction", edge: { left: 56 } });
+  svg.append(s("line", { class: "ideal", x1: x(ends[0]), y1: y(ends[0]), x2: x(ends[1]), y2: y(ends[1]) }));
+  for (const b of bins) {
+    if (b.low !== null) {
+      svg.append(s("line", { class: "error", x1: x(b.prediction), x2: x(b.prediction), y1: y(b.low), y2: y(b.high) }));
+    }
+    svg.append(s("circle", { class: "dot", cx: x(b.prediction), cy: y(b.target), r: 4 },
+      s("title", {}, `predicted ${number(b.prediction)}, came ${number(b.target)} (${count(b.rows)} rows)`)));
+  }
+  return h("figure", {}, svg, h("figcaption", {}, "Mean target (up) against mean prediction (right)",
+    isShare ? [" for ", named(item.name)] : null));
+}
+
+/* Gain along a feature: a curve over its thresholds, or a bar for each set of categories. */
+function gainChart(candidate, highest) {
+  const width = 250, height = 150, points = candidate.points;
+  const xs = points.map((p) => p[0]);
+  const ends = candidate.number ? [Math.min(...xs), Math.max(...xs)] : [-0.5, points.length - 0.5];
+  const { svg, x, y } = frame(width, height, ends, [0, highest * 1.05], "Gain of splits",
+    { noX: !candidate.number, xTicks: 3, edge: { bottom: 22, left: 50 } });
+  const kind = candidate.chosen ? "chosen" : "rival";
+  if (candidate.number) {
+    svg.append(s("polyline", { class: "curve " + kind,
+      points: points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
+    if (candidate.place !== null && candidate.place >= ends[0] && candidate.place <= ends[1]) {
+      svg.append(s("line", { class: "place " + kind, x1: x(candidate.place), x2: x(candidate.place),
+        y1: y(0), y2: y(Math.min(candidate.gain, highest)) }));
+    }
+  } else {
+    const wide = Math.max((x(1) - x(0)) * 0.7, 1);
+    points.forEach((p, k) => svg.append(s("rect", { class: "block " + kind, x: x(k) - wide / 2,
+      y: y(p[1]), width: wide, height: Math.max(y(0) - y(p[1]), 0) })));
+  }
+  return svg;
+}
+
+/* Counts per bin, one color per series, beside marks of means. */
+function histogram(edges, series, marks, label, isShare) {
+  const width = 380, height = 170;
+  const total = series.map((one) => one.counts.reduce((a, b) => a + b, 0) || 1);
+  const heights = series.map((one, k) => one.counts.map((c) => c / total[k]));
+  const highest = Math.max(...heights.flat(), 1e-9);
+  const { svg, x, y } = frame(width, height, [edges[0], edges[edges.length - 1]], [0, highest * 1.12],
+    label, { percent: isShare, xLabel: label, yText: percent });
+  series.forEach((one, k) => {
+    const points = [];
+    heights[k].forEach((v, b) => points.push([edges[b], v], [edges[b + 1], v]));
+    const line = points.map(([a, v]) => x(a).toFixed(1) + "," + y(v).toFixed(1)).join(" ");
+    svg.append(s("polygon", { class: "area series" + k,
+      points: `${x(edges[0])},${y(0)} ${line} ${x(edges[edges.length - 1])},${y(0)}` }));
+  });
+  for (const mark of marks) {
+    if (mark.value === null) continue;
+    const place = x(Math.min(Math.max(mark.value, edges[0]), edges[edges.length - 1]));
+    svg.append(s("line", { class: "mark " + mark.kind, x1: place, x2: place, y1: y(0), y2: y(highest * 1.1) },
+      s("title", {}, mark.name)));
+  }
+  return svg;
+}
+
+/* Names of colors, below a picture. */
+function legend(items) {
+  return h("p", { class: "legend" }, items.map(([kind, text]) =>
+    h("span", { class: "key" }, h("span", { class: "swatch " + kind, "aria-hidden": "true" }), text)));
+}

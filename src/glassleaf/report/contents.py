@@ -1,0 +1,137 @@
+"""Everything a report says, as one data object; page, Markdown and JSON are made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf._version import __version__
+from glassleaf.errors import describe
+from glassleaf.explanations import explain
+from glassleaf.explanations.fitted import Fitted, fitted
+from glassleaf.explanations.model import ModelExplanation
+from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.slices import typical_row
+from glassleaf.report.data_notes import DataNotes, data_notes
+from glassleaf.report.leaves import (
+    CalibrationBin,
+    LeavesOnTest,
+    calibration,
+    leaves_on_test,
+)
+from glassleaf.report.scores import Score, model_scores
+
+Floats = NDArray[np.float64]
+
+N_EXAMPLES = 50
+
+
+@dataclass(frozen=True)
+class Example(Record):
+    """A test row: its number from 0, its values as in X, what came and what was predicted."""
+
+    row: int
+    values: tuple[Any, ...]
+    target: Any
+    prediction: tuple[float, ...]
+    leaf: int
+
+
+@dataclass(frozen=True)
+class Contents(Record):
+    """The parts of a report. ``target`` is the name of y, where it has one;
+    ``typical`` is a row of medians and most frequent categories.
+
+    A category that training never saw is written ``(new category)``, a missing value None.
+    """
+
+    title: str
+    target: str
+    version: str
+    rows: int
+    scores: tuple[Score, ...]
+    calibration: dict[str, tuple[CalibrationBin, ...]]
+    leaves: LeavesOnTest
+    data: DataNotes
+    typical: tuple[Any, ...]
+    examples: tuple[Example, ...]
+    model: ModelExplanation
+
+
+def gather(estimator: Any, X: Any, y: Any, title: str) -> Contents:
+    """Explain the model, and score it on test rows."""
+    model, explanation = fitted(estimator), explain(estimator)
+    matrix = model.matrix(X)
+    if not len(matrix):
+        raise ValueError("X has no rows; a report needs some to test the model on.")
+    target = _target(model, y, len(matrix))
+    nodes = model.tree.apply(matrix)
+    prediction = model.prediction(model.tree.raw(matrix, nodes))
+    leaves = leaves_on_test(explanation, nodes, target, prediction)
+    shares = np.array([leaf.share for leaf in leaves.leaves])
+    return Contents(
+        title=title,
+        target=str(getattr(y, "name", None) or ""),
+        version=__version__,
+        rows=len(matrix),
+        scores=model_scores(explanation, target, prediction),
+        calibration=calibration(explanation, target, prediction),
+        leaves=leaves,
+        data=data_notes(explanation, matrix, model.new_categories(X), shares),
+        typical=_values(model, typical_row(model.tree, matrix)),
+        examples=_examples(model, explanation, matrix, target, prediction, nodes),
+        model=explanation,
+    )
+
+
+def _target(model: Fitted, y: Any, n_rows: int) -> Floats:
+    """y as numbers, or as positions of the classes."""
+    given = np.asarray(y).ravel()
+    if len(given) != n_rows:
+        raise ValueError(f"y has {len(given)} entries, but X has {n_rows} rows.")
+    if model.classes is None:
+        target = given.astype(np.float64)
+        if not np.isfinite(target).all():
+            raise ValueError("y holds missing or infinite values; leave those rows out.")
+        model.loss.check_target(target)
+        return target
+    position = {label: k for k, label in enumerate(model.classes)}
+    labels = given.tolist()
+    unknown = next((label for label in labels if label not in position), None)
+    if unknown is not None or None in labels:
+        raise ValueError(
+            f"y holds {describe(unknown)}, which is not one of the classes the model knows."
+        )
+    return np.array([position[label] for label in labels], dtype=np.float64)
+
+
+def _examples(
+    model: Fitted,
+    explanation: ModelExplanation,
+    matrix: Floats,
+    target: Floats,
+    prediction: Floats,
+    nodes: NDArray[np.int64],
+) -> tuple[Example, ...]:
+    """Rows from the lowest to the highest prediction, evenly chosen."""
+    order = np.argsort(prediction[:, -1], kind="stable")
+    chosen = order[np.linspace(0, len(order) - 1, min(N_EXAMPLES, len(order))).astype(int)]
+    number = {leaf.id: leaf.leaf or 0 for leaf in explanation.leaves}
+    classes = model.classes
+    return tuple(
+        Example(
+            row=row,
+            values=_values(model, matrix[row]),
+            target=float(target[row]) if classes is None else classes[int(target[row])],
+            prediction=tuple(prediction[row].tolist()),
+            leaf=number[int(nodes[row])],
+        )
+        for row in chosen.tolist()
+    )
+
+
+def _values(model: Fitted, row: Floats) -> tuple[Any, ...]:
+    return tuple(model.value(j, x) for j, x in enumerate(row.tolist()))

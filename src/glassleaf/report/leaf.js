@@ -1,0 +1,81 @@
+/* What there is to know of a leaf: its rule, its rows, its formula, its distributions. */
+const SHOWN_TERMS = 12;
+
+function leafPanels(view) {
+  const panels = view.leaves.map((leaf) => leafPanel(view, leaf));
+  const element = h("div", { class: "panels", "aria-live": "polite" }, panels);
+  return { element: element, show: (number_) => panels.forEach((panel, k) => {
+    panel.hidden = view.leaves[k].leaf !== number_;
+  }) };
+}
+
+function leafPanel(view, leaf) {
+  return h("article", { class: "panel leaf-panel", hidden: true, id: "leaf-" + leaf.leaf },
+    h("h3", {}, "Leaf " + leaf.leaf),
+    h("p", { class: "rule" }, leaf.rule.length ? "Rows with " : "", ruleOf(leaf.rule)),
+    leafFacts(view, leaf),
+    h("div", { class: "columns" },
+      h("div", {}, leaf.formulas.map((formula, k) => formulaTable(view, formula, view.outputs[k]))),
+      h("div", {}, distribution(view, leaf))));
+}
+
+function leafFacts(view, leaf) {
+  const test = leaf.test, last = leaf.target.length - 1;
+  const facts = [
+    ["training rows", `${count(leaf.rows)} (${percent(leaf.share)})`],
+    ["test rows", `${count(test.rows)} (${percent(test.share)})`],
+  ];
+  if (view.kind !== "multiclass") {
+    const of = view.classes ? "share of " + view.classes[1] : "mean target";
+    facts.push([of + ", training", predicted(view, leaf.target[last])],
+      [of + ", test", `${predicted(view, test.target[last])} (${predicted(view, test.low)} to ${predicted(view, test.high)})`],
+      ["mean prediction, test", predicted(view, test.prediction[last])]);
+  }
+  return h("dl", { class: "facts" }, facts.map(([name, value]) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+/* The formula as a list: coefficients in line, and how much each term matters in this leaf. */
+function formulaTable(view, formula, output) {
+  const largest = Math.max(...formula.terms.map((term) => Math.abs(term.influence)), 0);
+  const rows = formula.terms.map((term) => h("tr", {},
+    h("td", { class: "number" }, signed(term.coef, 4)),
+    h("td", {}, "× ", around(term.text, term.title)),
+    h("td", { class: "wide" }, signedBar(term.influence, largest, term.signed ? "" : "none")),
+    h("td", { class: "number quiet" }, inLine(largest)(Math.abs(term.influence)))));
+  const head = h("thead", {}, h("tr", {}, ["coefficient", "", "influence", ""].map((text, k) =>
+    h("th", { scope: "col", class: k % 2 ? null : k ? "wide" : "number" }, text))));
+  const start = h("tr", {}, h("td", { class: "number" }, number(formula.intercept, 5)),
+    h("td", {}, "start value"), h("td", {}), h("td", {}));
+  return h("div", { class: "formula" },
+    h("h4", {}, "Score", output ? [" of ", named(output)] : null, " = the sum of"),
+    h("table", {}, head, h("tbody", {}, start, rows)),
+    fold(rows.slice(SHOWN_TERMS), false, `${rows.length - SHOWN_TERMS} smaller terms`));
+}
+
+function distribution(view, leaf) {
+  if (view.kind === "multiclass") return classShares(view, leaf);
+  const { axis, edges, series } = view.distribution, test = leaf.test;
+  const heading = view.classes ? "Predicted probabilities in this leaf, test rows" : "Target and prediction in this leaf, test rows";
+  if (!test.rows) return h("p", { class: "quiet" }, "No test row reached this leaf.");
+  const last = leaf.target.length - 1;
+  const marks = [
+    { value: leaf.target[last], kind: "training", name: "training mean" },
+    { value: test.target[last], kind: "test", name: "test mean" },
+  ];
+  const counted = series.map((name, k) => ({ name: name, counts: test.histograms[k] }));
+  const words = view.classes ? series.map((name) => ["rows that are ", h("bdi", {}, name)]) : series;
+  return h("figure", {}, h("h4", {}, heading),
+    histogram(edges, counted, marks, axis, Boolean(view.classes)),
+    legend([["series0", words[0]], ["series1", words[1]],
+      ["training", view.classes ? "share in training" : "mean in training"],
+      ["test", view.classes ? "share in test" : "mean in test"]]));
+}
+
+function classShares(view, leaf) {
+  return h("div", {}, h("h4", {}, "Classes in this leaf"),
+    table("Classes in leaf " + leaf.leaf, ["class", { text: "training", number: true }, { text: "test", number: true },
+      { text: "predicted", number: true }, "training share"],
+    view.classes.map((name, k) => [named(name), percent(leaf.target[k]), percent(leaf.test.target[k]),
+      percent(leaf.test.prediction[k]), plainBar(leaf.target[k])])));
+}

@@ -1,0 +1,43 @@
+/* Puts the page together. */
+const view = JSON.parse(document.getElementById("report-data").textContent);
+const PARTS = [["summary", "Summary"], ["tree", "Tree"], ["what-if", "What if"], ["scores", "Scores"],
+  ["leaves", "Leaves"], ["features", "Features"], ["gains", "Splits"], ["data", "Data notes"]];
+
+/* Light, dark, or as the system has it. */
+function themeButton() {
+  const root = document.documentElement;
+  const isDark = () => root.dataset.theme ? root.dataset.theme === "dark"
+    : window.matchMedia("(prefers-color-scheme: dark)").matches;
+  const button = h("button", { type: "button", class: "theme", onclick: () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    label();
+  } });
+  function label() {
+    button.textContent = isDark() ? "Light" : "Dark";
+    button.setAttribute("aria-label", "Switch to " + button.textContent.toLowerCase() + " colors");
+  }
+  label();
+  return button;
+}
+
+function build() {
+  const panels = leafPanels(view);
+  let tree = null;
+  const onLeaf = (leaf, scroll) => {
+    panels.show(leaf);
+    tree.select(view.leaves.find((one) => one.leaf === leaf).node);
+    if (scroll) document.getElementById("tree").scrollIntoView();
+  };
+  tree = drawTree(view, onLeaf);
+  const whatIf = whatIfSection(view, (ids) => tree.showPath(ids), onLeaf);
+  const header = h("header", {}, h("h1", { title: view.title }, view.title), h("nav", { "aria-label": "Parts" },
+    PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
+  document.getElementById("report").append(header, h("main", {}, summarySection(view),
+    section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), panels.element),
+    whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
+  h("footer", {}, "Written by glassleaf " + view.version + ". This page loads nothing from elsewhere."));
+  const first = whatIf.leaf ? view.leaves.find((leaf) => leaf.node === whatIf.leaf()) : view.leaves[0];
+  onLeaf(first.leaf);
+}
+
+build();

@@ -1,0 +1,150 @@
+"""A report in Markdown."""
+
+from __future__ import annotations
+
+from glassleaf.explanations import words
+from glassleaf.explanations.formulas import formula, link_text
+from glassleaf.governance import markdown, table
+from glassleaf.report import prose
+from glassleaf.report.contents import Contents
+from glassleaf.report.data_notes import FeatureNote
+from glassleaf.report.leaves import LeafOnTest
+
+
+def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
+    """Summary, scores, calibration, leaves, features, gains, data notes."""
+    parts = [
+        f"# {markdown(contents.title, 200)}",
+        "\n".join(f"- {markdown(line, 2000)}" for line in prose.summary(contents)),
+        _part("Scores", "scores", _scores(contents)),
+        _part("Calibration", "calibration", _calibration(contents)),
+        _part("Leaves", "leaves", _leaves(contents) + "\n\n" + _formulas(contents, max_terms)),
+        _part("Features", "features", _features(contents)),
+        _part("Splits and their rivals", "gains", _gains(contents)),
+        _part("Data notes", "data", _data(contents)),
+        f"Written by glassleaf {contents.version}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _part(title: str, intro: str, body: str) -> str:
+    return f"## {title}\n\n{prose.INTRO[intro]}\n\n{body}"
+
+
+def _scores(contents: Contents) -> str:
+    rows = [
+        [
+            score.name,
+            prose.score_text(score),
+            prose.interval_text(score),
+            prose.value_text(score, score.baseline),
+            f"{score.meaning} Interval: {score.interval}.",
+        ]
+        for score in contents.scores
+    ]
+    return table(["score", "value", "95% interval", "constant guess", "meaning"], rows)
+
+
+def _calibration(contents: Contents) -> str:
+    rows = [
+        [markdown(name), *(words.number(x, 4) for x in (b.prediction, b.target, b.low, b.high)),
+         str(b.rows)]
+        for name, bins in contents.calibration.items()
+        for b in bins
+    ]  # fmt: skip
+    return table(["of", "mean prediction", "mean target", "from", "to", "rows"], rows)
+
+
+def _leaves(contents: Contents) -> str:
+    rows = []
+    for leaf, test in zip(contents.model.leaves, contents.leaves.leaves, strict=True):
+        rows.append(
+            [
+                str(leaf.leaf),
+                markdown(leaf.rule_text, 500),
+                f"{leaf.rows} ({words.percent(leaf.share)})",
+                markdown(prose.target_text(contents.model, leaf.target), 300),
+                f"{test.rows} ({words.percent(test.share)})",
+                markdown(_test_target(contents, test), 300),
+            ]
+        )
+    header = ["leaf", "rule", "training rows", "training target", "test rows", "test target"]
+    return table(header, rows)
+
+
+def _test_target(contents: Contents, test: LeafOnTest) -> str:
+    if not test.rows:
+        return "no rows"
+    classes = contents.model.classes
+    if classes is None:
+        return f"{words.number(test.target[0], 4)}, predicted {words.number(test.prediction[0], 4)}"
+    shown = range(len(classes)) if len(classes) > 2 else [1]
+    return ", ".join(
+        f"{words.percent(test.target[k])} {prose.class_name(classes[k])}"
+        f" (predicted {words.percent(test.prediction[k])})"
+        for k in shown
+    )
+
+
+def _formulas(contents: Contents, max_terms: int | None) -> str:
+    lines = [markdown(link_text(contents.model), 500) + "."]
+    for leaf in contents.model.leaves:
+        for k, output in enumerate(contents.model.outputs):
+            of = f" of {words.name(output)}" if output else ""
+            text = f"score{of} = {formula(contents.model, leaf, k, max_terms)}"
+            lines.append(f"- Leaf {leaf.leaf}: {markdown(text, 4000)}")
+    return lines[0] + "\n\n" + "\n".join(lines[1:])
+
+
+def _features(contents: Contents) -> str:
+    by_name = {feature.name: feature for feature in contents.model.features}
+    rows = []
+    for name in contents.model.importance:
+        feature = by_name[name]
+        known = (
+            f"{words.number(feature.low, 4)} to {words.number(feature.high, 4)}"
+            if feature.categories is None
+            else f"{len(feature.categories)} categories"
+        )
+        shares = (words.percent(feature.effect_share), words.percent(feature.gain_share))
+        rows.append([markdown(name), *shares, str(feature.n_splits), known])
+    return table(["feature", "effect", "gain", "splits", "in training"], rows)
+
+
+def _gains(contents: Contents) -> str:
+    rows = [
+        [
+            markdown(node.rule_text, 300),
+            markdown(candidate.text, 300),
+            words.number(candidate.gain, 4),
+            "chosen" if candidate.is_chosen else "",
+        ]
+        for node in contents.model.splits
+        if node.split
+        for candidate in node.split.candidates
+    ]
+    return table(["rows", "question", "gain", ""], rows) if rows else "There is no split."
+
+
+def _data(contents: Contents) -> str:
+    rows = [_note(note) for note in contents.data.features]
+    header = ["feature", "missing in training", "missing in test", "outside", "shift", "stability",
+              "new categories", "remark"]  # fmt: skip
+    stability = words.number(contents.data.leaf_stability, 3)
+    return (
+        f"Stability of the leaves' shares: {stability}.\n\n{table(header, rows)}\n\n"
+        + "\n".join(f"- {markdown(line, 500)}" for line in prose.DEFINITIONS)
+    )
+
+
+def _note(note: FeatureNote) -> list[str]:
+    return [
+        markdown(note.feature),
+        words.percent(note.missing_training) if note.missing_training is not None else "not kept",
+        words.percent(note.missing_test),
+        words.percent(note.outside),
+        "" if note.shift is None else f"{note.shift:+.2f}",
+        "" if note.stability is None else words.number(note.stability, 3),
+        markdown(words.listed(note.new_categories), 300) if note.new_categories else "",
+        "; ".join(note.remarks),
+    ]

@@ -1,0 +1,150 @@
+"""What a report says in words: to a reader who never saw this library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from glassleaf.explanations import words
+from glassleaf.explanations.model import ModelExplanation
+from glassleaf.report.contents import Contents
+from glassleaf.report.scores import Score
+
+# What each part is for, in a sentence or two.
+INTRO = {
+    "summary": "What the model is, and how well it does on rows it was not fitted on.",
+    "scores": "Computed on the test rows. The interval says how far the score may be off because"
+    " there are only so many of them: 95 of 100 such intervals hold the true value. The last column"
+    " is what one would reach by always guessing the training average.",
+    "calibration": "Test rows in ten groups of equal size, by prediction. Points on the line: what"
+    " was predicted is what came on average. Bars are 95% intervals.",
+    "tree": "A row starts at the left and answers one question after the other until it reaches a"
+    " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
+    " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"
+    " is blue.",
+    "leaf": "clip(x, a, b) is x held between a and b, what the leaf saw in training; score(x) is x"
+    " on a scale of its own, by its rank; [x = a] is 1 if x is a, else 0. Influence is the"
+    " coefficient times the spread in the leaf: how far the term typically moves the score there."
+    " Blue: larger values raise the score; orange: they lower it; grey: no single direction.",
+    "what_if": "Change a value and see at once where the row goes, what each feature adds, and what"
+    " is predicted. Everything is computed in this page.",
+    "leaves": "One line per leaf: which rows it holds, and what came in training and in test.",
+    "features": "Effect: how far a feature moves the scores within the leaves, as a share of all"
+    " features. Gain: how much of the splits' improvement is due to splits on it.",
+    "gains": "At every split, how good other questions would have been. The higher the curve, the"
+    " better a split at that value; the one that was chosen is blue.",
+    "data": "Do the test rows look like the training rows? Where they do not, scores may not hold.",
+}
+
+# How the numbers of the data notes are defined.
+DEFINITIONS = (
+    "Stability is the population stability index: the sum of (test share - training share)"
+    " × ln(test share / training share). Below 0.1 is stable, above 0.25 is a large change.",
+    "Shift is the difference of the means in standard deviations of training, after the model's"
+    " own transform. From 0.25 it is worth a look, from 0.5 it is large.",
+    "Outside is the share of values beyond the smallest and largest of training.",
+    "Differences that chance can explain at this number of rows are not marked.",
+)
+
+LEVELS = ("", "look", "changed")
+
+
+def summary(contents: Contents) -> list[str]:
+    """The report in a few sentences."""
+    model, found = contents.model, contents.scores
+    depth = max(node.depth for node in model.nodes)
+    n = len(model.leaves)
+    shape = (
+        f"It is a decision tree with {n} leaves; each leaf has a formula of its own, and at most"
+        f" {depth} question{'s' * (depth != 1)} decide which one applies to a row."
+        if n > 1
+        else "It is a single formula; no question is asked before."
+    )
+    return [
+        f"The model predicts {_goal(contents)} from {len(model.features)} features."
+        f" It was fitted on {_rows(model.rows)} and tested on {_rows(contents.rows)}.",
+        shape,
+        _how_well(found),
+        _what_matters(contents),
+        _drift(contents),
+    ]
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} row{'s' * (n != 1)}"
+
+
+def _goal(contents: Contents) -> str:
+    classes, target = contents.model.classes, contents.target
+    if classes is None:
+        return f"“{words.name(target)}”" if target else "a number"
+    if len(classes) == 2:
+        what = f"“{words.name(target)}” is " if target else "a row is of "
+        label = f"“{words.name(classes[1])}”" if target else class_name(classes[1])
+        return f"the probability that {what}{label}"
+    of = f" of “{words.name(target)}”" if target else ""
+    return f"the probabilities of {len(classes)} classes{of}"
+
+
+def class_name(label: Any) -> str:
+    """A class as it is written in a sentence: a bare number would be taken for a quantity."""
+    return words.name(label) if isinstance(label, str) else f"class {words.name(label)}"
+
+
+def target_text(model: ModelExplanation, shares: Sequence[float]) -> str:
+    """Mean target, or the shares of the classes, the largest first."""
+    if model.classes is None:
+        return f"mean {words.number(shares[0], 4)}"
+    pairs = list(zip(model.classes, shares, strict=True))
+    shown = pairs[1:] if len(pairs) == 2 else sorted(pairs, key=lambda pair: -pair[1])
+    return ", ".join(f"{words.percent(share)} {class_name(label)}" for label, share in shown)
+
+
+def _how_well(scores: Sequence[Score]) -> str:
+    first, second = scores[0], scores[1]
+    return (
+        f"On the test rows, {first.name} is {score_text(first)} (95% interval"
+        f" {interval_text(first)}) and {second.name} {score_text(second)}; always guessing the"
+        f" training average would give {value_text(first, first.baseline)} and"
+        f" {value_text(second, second.baseline)}."
+    )
+
+
+def _what_matters(contents: Contents) -> str:
+    shares = [(n, s) for n, s in contents.model.importance.items() if s > 0][:3]
+    if not shares:
+        return "No feature moves the score within a leaf."
+    listed = ", ".join(f"{words.name(name)} ({words.percent(share)})" for name, share in shares)
+    return f"What moves its scores most: {listed}."
+
+
+def _drift(contents: Contents) -> str:
+    changed = [note for note in contents.data.features if note.level]
+    if not changed:
+        return "The test rows look like the training rows."
+    ordered = sorted(changed, key=lambda note: -note.level)
+    listed = ", ".join(words.name(note.feature) for note in ordered[:3])
+    more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+    return f"The test rows differ from the training rows in {listed}{more}; see the data notes."
+
+
+def score_text(score: Score) -> str:
+    return value_text(score, score.value)
+
+
+def value_text(score: Score, value: float) -> str:
+    """A score with as many digits as its interval makes sense of."""
+    if np.isnan(value):
+        return "not defined"
+    unit, sign = (100, "%") if score.is_share else (1, "")
+    half = unit * (score.high - score.low) / 2
+    places = min(max(1 - int(np.floor(np.log10(half))), 0), 8) if half > 0 else 4
+    return f"{unit * value:,.{places}f}{sign}"
+
+
+def interval_text(score: Score) -> str:
+    if np.isnan(score.low) or np.isnan(score.high):
+        return "not known"
+    return f"{value_text(score, score.low)} to {value_text(score, score.high)}"

@@ -1,0 +1,90 @@
+/* The parts of the page that only show. */
+const SHOWN_FEATURES = 15;
+
+function summarySection(view) {
+  const cards = view.scores.slice(0, 4).map((score) => h("div", { class: "card" },
+    h("div", { class: "card-name" }, score.name), h("div", { class: "card-value" }, score.value),
+    h("div", { class: "quiet" }, "95%: " + score.interval),
+    h("div", { class: "quiet" }, "constant guess: " + score.baseline)));
+  return section("summary", "Summary", view.intro.summary,
+    h("div", { class: "prose" }, view.summary.map((line) => h("p", {}, line))),
+    h("div", { class: "cards" }, cards));
+}
+
+function scoreSection(view) {
+  return section("scores", "Scores", view.intro.scores,
+    table("Scores", ["score", { text: "value", number: true }, { text: "95% interval", number: true },
+      { text: "constant guess", number: true }, "what it means", "interval"],
+    view.scores.map((score) => [score.name, h("strong", {}, score.value), score.interval, score.baseline,
+      score.meaning, score.method])),
+    h("h3", {}, "Calibration"), h("p", { class: "intro" }, view.intro.calibration),
+    h("div", { class: "charts" }, view.calibration.map((item) => calibrationChart(item, Boolean(view.classes)))));
+}
+
+function leafSection(view, onLeaf) {
+  const classes = view.kind === "multiclass";
+  const last = view.leaves[0].target.length - 1;
+  const of = view.classes ? "share of " + view.classes[1] : "mean target";
+  const header = ["leaf", "rule", { text: "training rows", number: true }, { text: "test rows", number: true }];
+  if (!classes) {
+    header.push({ text: of + ", training", number: true }, { text: of + ", test", number: true },
+      { text: "mean prediction, test", number: true });
+  } else header.push("most frequent class in training");
+  return section("leaves", "Leaves", view.intro.leaves, table("Leaves", header, view.leaves.map((leaf) => [
+    h("button", { type: "button", class: "link", onclick: () => onLeaf(leaf.leaf, true) }, "Leaf " + leaf.leaf),
+    h("span", { class: "long" }, ruleOf(leaf.rule)), count(leaf.rows), count(leaf.test.rows),
+    ...(classes
+      ? [named(view.classes[leaf.target.indexOf(Math.max(...leaf.target))])]
+      : [predicted(view, leaf.target[last]), predicted(view, leaf.test.target[last]),
+        predicted(view, leaf.test.prediction[last])])])));
+}
+
+function featureSection(view) {
+  const largest = Math.max(...view.features.map((feature) => feature.effect), 1e-12);
+  return section("features", "Features", view.intro.features, table("Features",
+    ["feature", { text: "effect", number: true }, "", { text: "gain", number: true },
+      { text: "splits", number: true }, "in training"],
+    view.features.map((feature) => [named(feature.name), percent(feature.effect),
+      plainBar(feature.effect / largest), percent(feature.gain), String(feature.splits), inTraining(feature)]), SHOWN_FEATURES));
+}
+
+function inTraining(feature) {
+  if (feature.categories) return `${feature.categories.length} categories`;
+  return feature.low === null ? "all missing" : `${number(feature.low)} to ${number(feature.high)}`;
+}
+
+function gainSection(view) {
+  if (!view.gains.length) {
+    return section("gains", "Splits and their rivals", view.intro.gains, h("p", {}, "There is no split."));
+  }
+  return section("gains", "Splits and their rivals", view.intro.gains, view.gains.map((split, k) => {
+    const highest = Math.max(...split.candidates.map((candidate) => candidate.gain),
+      ...split.candidates.flatMap((candidate) => candidate.points.map((p) => p[1])), 1e-300);
+    return disclosure([`Split ${k + 1}: `, ruleOf(split.rule), ` (${count(split.rows)} rows)`], k === 0,
+      h("div", { class: "charts" }, split.candidates.map((candidate) => h("figure", { class: "gain" },
+        h("figcaption", { class: candidate.chosen ? "chosen" : "" }, candidate.chosen ? "chosen: " : "",
+          around(candidate.text), h("span", { class: "quiet" }, ` gain ${number(candidate.gain)}`)),
+        candidate.points.length ? gainChart(candidate, highest) : null))));
+  }));
+}
+
+const LEVELS = ["", "look", "changed"];
+
+function dataSection(view) {
+  const badge = (level) => (level ? h("span", { class: "badge level" + level }, LEVELS[level]) : "");
+  const notes = view.data.features;
+  const rows = notes.map((note) => [named(note.feature), badge(note.level),
+    note.remarks.join("; ") + (note.new_categories.length ? ": " + note.new : ""),
+    note.missing_training === null ? "not kept" : percent(note.missing_training), percent(note.missing_test),
+    percent(note.outside), note.shift === null ? "" : (note.shift > 0 ? "+" : "") + note.shift.toFixed(2).replace("-", "−"),
+    note.stability === null ? "" : note.stability.toFixed(3)]);
+  const header = ["feature", "", "remark", { text: "missing, training", number: true },
+    { text: "missing, test", number: true }, { text: "outside", number: true },
+    { text: "shift", number: true }, { text: "stability", number: true }];
+  const marked = notes.filter((note) => note.level).length;
+  return section("data", "Data notes", view.intro.data,
+    h("p", {}, `${marked} of ${notes.length} features are marked. Stability of the leaves' shares: `,
+      h("strong", {}, view.data.stability.toFixed(3)), " ", badge(view.data.level)),
+    table("Data notes", header, rows, Math.max(marked, 5)),
+    h("ul", { class: "quiet" }, view.definitions.map((line) => h("li", {}, line))));
+}

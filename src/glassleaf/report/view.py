@@ -1,0 +1,250 @@
+"""The contents of a report as the page's script reads them: texts made, numbers ready to draw.
+
+A text that holds somebody's name is a list ``[before, name, after]``, so that the page can keep
+the direction of the name's writing from turning the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from glassleaf.explanations import words
+from glassleaf.explanations.fitted import NEW_CATEGORY
+from glassleaf.explanations.formulas import link_text, strongest_terms, term_text
+from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, Node
+from glassleaf.explanations.plain_data import as_plain
+from glassleaf.explanations.rules import Condition
+from glassleaf.report import prose
+from glassleaf.report.contents import Contents
+
+Parts = list[str]
+
+# A curve keeps so many points at most: more could not be seen, and would make large pages.
+_CURVE_POINTS = 200
+# What stands for a category that training never saw; others are positions.
+_NEW = -1
+
+
+def page_view(contents: Contents) -> dict[str, Any]:
+    """Everything the page shows, for ``json.dumps``."""
+    model = contents.model
+    view = {
+        "title": contents.title,
+        "version": contents.version,
+        "intro": prose.INTRO,
+        "definitions": prose.DEFINITIONS,
+        "summary": prose.summary(contents),
+        "kind": model.kind,
+        "link": link_text(model),
+        "classes": None if model.classes is None else [prose.class_name(c) for c in model.classes],
+        "outputs": [words.name(output) if output else "" for output in model.outputs],
+        "scores": _scores(contents),
+        "calibration": [
+            {"name": words.name(name), "bins": bins} for name, bins in contents.calibration.items()
+        ],
+        "features": [_feature(contents, feature) for feature in _by_importance(model)],
+        "nodes": [_node(model, node) for node in model.nodes],
+        "leaves": _leaves(contents),
+        "distribution": {
+            "axis": words.name(contents.leaves.axis),
+            "edges": contents.leaves.edges,
+            "series": [words.name(name) for name in contents.leaves.series],
+        },
+        "gains": [_gains(node) for node in model.splits],
+        "data": _data(contents),
+        "rows": {"typical": _cells(model, contents.typical), "examples": _examples(contents)},
+    }
+    plain: dict[str, Any] = as_plain(view)
+    return plain
+
+
+def condition_parts(condition: Condition, length: int = words.NAME_LENGTH) -> Parts:
+    """A condition around the name of its feature."""
+    return _around(condition.in_words(length), words.name(condition.feature, length))
+
+
+def _around(text: str, name: str) -> Parts:
+    """A text cut at a name that is known to stand in it."""
+    before, _, after = text.partition(name)
+    return [before, name, after]
+
+
+def _scores(contents: Contents) -> list[dict[str, str]]:
+    return [
+        {
+            "name": score.name,
+            "value": prose.score_text(score),
+            "interval": prose.interval_text(score),
+            "baseline": prose.value_text(score, score.baseline),
+            "meaning": score.meaning,
+            "method": score.interval,
+        }
+        for score in contents.scores
+    ]
+
+
+def _by_importance(model: ModelExplanation) -> list[Feature]:
+    return sorted(model.features, key=lambda feature: -feature.effect_share)
+
+
+def _feature(contents: Contents, feature: Feature) -> dict[str, Any]:
+    is_used = feature.effect > 0 or feature.n_splits > 0
+    return {
+        "name": feature.name,
+        "column": feature.column,
+        "effect": feature.effect_share,
+        "gain": feature.gain_share,
+        "splits": feature.n_splits,
+        "low": feature.low,
+        "high": feature.high,
+        "categories": None if feature.categories is None else [str(c) for c in feature.categories],
+        "used": is_used,
+        "missing": contents.data.features[feature.column].missing_training,
+    }
+
+
+# --- the tree ------------------------------------------------------------------------------------
+
+
+def _node(model: ModelExplanation, node: Node) -> dict[str, Any]:
+    split = node.split
+    return {
+        "id": node.id,
+        "leaf": node.leaf,
+        "parent": node.parent,
+        "depth": node.depth,
+        "rows": node.rows,
+        "share": node.share,
+        "target": prose.target_text(model, node.target),
+        "sides": None
+        if split is None
+        else [condition_parts(split.condition, 24), condition_parts(split.otherwise, 24)],
+        "children": None if split is None else [split.left, split.right],
+        "feature": None if split is None else words.name(split.feature, 24),
+    }
+
+
+def _leaves(contents: Contents) -> list[dict[str, Any]]:
+    model = contents.model
+    return [
+        {
+            "node": leaf.id,
+            "leaf": leaf.leaf,
+            "rule": [condition_parts(condition) for condition in leaf.rule],
+            "rows": leaf.rows,
+            "share": leaf.share,
+            "target": leaf.target,
+            "prediction": leaf.prediction,
+            "raw": leaf.raw,
+            "formulas": [_formula(model, leaf, k) for k in range(len(model.outputs))],
+            "means": _mean_parts(model, leaf),
+            "clamps": leaf.clamp,
+            "test": test,
+        }
+        for leaf, test in zip(model.leaves, contents.leaves.leaves, strict=True)
+    ]
+
+
+def _formula(model: ModelExplanation, leaf: Node, output: int) -> dict[str, Any]:
+    """The intercept, and the terms by their influence: coefficient times spread in the leaf."""
+    features = {feature.name: feature for feature in model.features}
+    terms = []
+    for t in strongest_terms(model, leaf, output):
+        term = model.terms[t]
+        text = term_text(term, features[term.feature], leaf)
+        coef = leaf.coef[output][t]
+        terms.append(
+            {
+                "text": _around(text, words.name(term.feature)),
+                "title": term.name,
+                "coef": coef,
+                "influence": coef * leaf.spread[t],
+                "signed": term.kind == "number",
+            }
+        )
+    return {"intercept": leaf.intercept[output], "terms": terms}
+
+
+def _mean_parts(model: ModelExplanation, leaf: Node) -> list[list[float]]:
+    """What every column adds to the scores of the leaf's mean row: contributions start there."""
+    column = {feature.name: feature.column for feature in model.features}
+    out = np.zeros((len(model.features), len(model.outputs)))
+    added = np.array(leaf.coef) * np.array(leaf.mean)
+    for t, term in enumerate(model.terms):
+        out[column[term.feature]] += added[:, t]
+    return out.tolist()
+
+
+# --- splits and their rivals ---------------------------------------------------------------------
+
+
+def _gains(node: Node) -> dict[str, Any]:
+    assert node.split is not None
+    return {
+        "node": node.id,
+        "rule": [condition_parts(condition) for condition in node.rule],
+        "rows": node.rows,
+        "candidates": [_candidate(candidate) for candidate in node.split.candidates],
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    points = candidate.curve
+    if len(points) > _CURVE_POINTS:
+        best = max(range(len(points)), key=lambda k: points[k][1])
+        some = np.linspace(0, len(points) - 1, _CURVE_POINTS).astype(int).tolist()
+        points = tuple(points[k] for k in sorted({*some, best}))
+    is_number = candidate.condition.categories is None
+    return {
+        "text": condition_parts(candidate.condition, 24),
+        "feature": candidate.feature,
+        "gain": candidate.gain,
+        "chosen": candidate.is_chosen,
+        "number": is_number,
+        "place": candidate.condition.high if is_number else None,
+        "points": points,
+    }
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def _data(contents: Contents) -> dict[str, Any]:
+    notes = contents.data
+    return {
+        "rows": notes.rows,
+        "stability": notes.leaf_stability,
+        "level": notes.leaf_level,
+        "features": [
+            {**note.to_dict(), "new": words.listed(note.new_categories, 8)}
+            for note in sorted(notes.features, key=lambda note: -note.level)
+        ],
+    }
+
+
+def _cells(model: ModelExplanation, values: tuple[Any, ...]) -> list[Any]:
+    """A row for the form: numbers, None where missing, positions of categories."""
+    out: list[Any] = []
+    for feature, value in zip(model.features, values, strict=True):
+        if feature.categories is None or value is None:
+            out.append(value)
+        else:
+            known = feature.categories
+            out.append(_NEW if value is NEW_CATEGORY else known.index(value))
+    return out
+
+
+def _examples(contents: Contents) -> list[dict[str, Any]]:
+    return [
+        {
+            "row": example.row,
+            "values": _cells(contents.model, example.values),
+            "target": words.number(example.target, 5)
+            if contents.model.classes is None
+            else prose.class_name(example.target),
+            "prediction": example.prediction[-1],
+        }
+        for example in contents.examples
+    ]

@@ -1,0 +1,189 @@
+/* The what-if scorer: a form with one input per column, scored by glassleafScorer on every edit. */
+const NEW_CATEGORY = -1;
+const SHOWN_PARTS = 10;
+
+function whatIfSection(view, onPath, onLeaf) {
+  if (!view.model) {
+    return { element: section("what-if", "What if", view.intro.what_if,
+      h("p", {}, "This model cannot be scored in a page: " + view.no_model)) };
+  }
+  const scorer = glassleafScorer(view.model);
+  const inputs = new Map(view.features.map((feature) => [feature.column, input(feature, () => update())]));
+  const result = h("div", { class: "panel result", "aria-live": "polite", id: "what-if-result" });
+  const choice = view.outputs.length > 1 ? classChoice(view, () => update()) : null;
+  function update() {
+    const values = view.model.columns.map((_, j) => inputs.get(j).value());
+    result.replaceChildren(...(choice ? [choice.element] : []), ...showResult(view, scorer, values, choice, onPath, onLeaf));
+    inputs.forEach((one) => one.remark());
+  }
+  const fill = (cells) => {
+    cells.forEach((cell, j) => inputs.get(j).set(cell));
+    update();
+  };
+  const used = view.features.filter((feature) => feature.used);
+  const unused = view.features.filter((feature) => !feature.used);
+  const fields = (features) => h("div", { class: "fields" }, features.map((f) => inputs.get(f.column).element));
+  const form = h("form", { class: "what-if-form", onsubmit: (event) => event.preventDefault() },
+    examplePicker(view, fill), fields(used),
+    unused.length ? disclosure(`${unused.length} columns that the model does not use`, false, fields(unused)) : null);
+  fill(view.rows.typical);
+  return { element: section("what-if", "What if", view.intro.what_if,
+    h("div", { class: "what-if" }, form, result)), leaf: () => scorer.leaf(rowOf(view, view.rows.typical)) };
+}
+
+function examplePicker(view, fill) {
+  const options = [h("option", { value: "-1" }, "a typical row (medians, most frequent categories)"),
+    ...view.rows.examples.map((example, k) => h("option", { value: String(k) },
+      `test row ${example.row}: predicted ${predicted(view, example.prediction)}, came ${example.target}`))];
+  const select = h("select", { id: "example", onchange: () => {
+    const k = Number(select.value);
+    fill(k < 0 ? view.rows.typical : view.rows.examples[k].values);
+  } }, options);
+  return h("div", { class: "field picker" }, h("label", { for: "example" }, "Start from"), select);
+}
+
+function input(feature, changed) {
+  return feature.categories ? categoryInput(feature, changed) : numberInput(feature, changed);
+}
+
+function fieldOf(feature, control, hint) {
+  const id = "input-" + feature.column;
+  control.id = id;
+  control.setAttribute("aria-describedby", id + "-hint");
+  hint.id = id + "-hint";
+  return h("div", { class: "field" }, h("label", { for: id }, named(feature.name)), control, hint);
+}
+
+function numberInput(feature, changed) {
+  const hint = h("span", { class: "hint" });
+  const control = h("input", { type: "number", step: "any", placeholder: "missing", autocomplete: "off", oninput: changed });
+  const range = feature.low === null ? "no values in training" : `${number(feature.low)} to ${number(feature.high)} in training`;
+  return {
+    element: fieldOf(feature, control, hint),
+    set: (cell) => { control.value = cell === null ? "" : String(cell); },
+    value: () => (control.validity.badInput ? undefined : control.value === "" ? null : Number(control.value)),
+    remark: () => {
+      const x = control.value === "" ? null : Number(control.value);
+      const out = x !== null && feature.low !== null && (x < feature.low || x > feature.high);
+      hint.textContent = control.validity.badInput ? "not a number" : out ? `outside ${range}` : range;
+      hint.classList.toggle("warn", out || control.validity.badInput);
+    },
+  };
+}
+
+function categoryInput(feature, changed) {
+  const hint = h("span", { class: "hint" }, `${feature.categories.length} categories in training`);
+  const control = h("select", { onchange: changed },
+    feature.categories.map((category, k) => h("option", { value: String(k) }, category)),
+    h("option", { value: "missing" }, "(missing)"),
+    h("option", { value: String(NEW_CATEGORY) }, "(other: not seen in training)"));
+  return {
+    element: fieldOf(feature, control, hint),
+    set: (cell) => { control.value = cell === null ? "missing" : String(cell); },
+    value: () => (control.value === "missing" ? null : Number(control.value)),
+    remark: () => {},
+  };
+}
+
+function classChoice(view, changed) {
+  const select = h("select", { id: "class-choice", onchange: changed },
+    h("option", { value: "-1" }, "the predicted class"),
+    view.classes.map((name, k) => h("option", { value: String(k) }, name)));
+  return { element: h("div", { class: "field picker" }, h("label", { for: "class-choice" }, "Explain the score of"), select),
+    of: (prediction) => (Number(select.value) < 0 ? prediction.indexOf(Math.max(...prediction)) : Number(select.value)) };
+}
+
+/* A row for the scorer: categories by their labels; an object equals none of them. */
+function rowOf(view, values) {
+  return values.map((value, j) => {
+    const categories = view.model.columns[j].categories;
+    if (categories === null || value === null) return value;
+    return value === NEW_CATEGORY ? {} : categories[value];
+  });
+}
+
+function showResult(view, scorer, values, choice, onPath, onLeaf) {
+  if (values.includes(undefined) || values.some((value) => value !== null && !isFinite(value))) {
+    return [h("p", { class: "warn" }, "Every input must be a finite number, or empty for missing.")];
+  }
+  const row = rowOf(view, values);
+  const node = scorer.leaf(row), prediction = scorer.predict(row), raw = scorer.raw(row);
+  const leaf = view.leaves.find((one) => one.node === node);
+  const output = choice ? choice.of(prediction) : 0;
+  const steps = scorer.path(row);
+  onPath([...steps.map((step) => step.node), node]);
+  const parts = contributions(view, scorer, row, leaf, output);
+  return [headline(view, prediction, raw, leaf), pathList(view, steps, values, leaf, onLeaf),
+    story(view, leaf, parts, output), contributionTable(view, leaf, parts, raw[output], output, values)];
+}
+
+function headline(view, prediction, raw, leaf) {
+  const exact = JSON.stringify({ prediction: prediction, raw: raw, leaf: leaf.node });
+  if (!view.classes) {
+    return h("div", { class: "headline", id: "prediction", "data-exact": exact },
+      h("span", { class: "card-name" }, "prediction"), h("span", { class: "card-value" }, number(prediction, 6)));
+  }
+  const shown = view.classes.length === 2 ? [1] : view.classes.map((_, k) => k);
+  return h("div", { class: "headline", id: "prediction", "data-exact": exact }, shown.map((k) => h("div", { class: "probability" },
+    h("span", { class: "card-name" }, "P(", h("bdi", {}, view.classes[k]), ")"),
+    h("span", { class: shown.length > 1 ? "" : "card-value" }, percent(prediction[k])), plainBar(prediction[k]))));
+}
+
+/* The value of a column, as the form has it. */
+function cellText(view, values, column) {
+  const value = values[column], categories = view.model.columns[column].categories;
+  if (value === null) return "missing";
+  if (categories === null) return number(value, 6);
+  return value === NEW_CATEGORY ? "(other)" : String(categories[value]);
+}
+
+function pathList(view, steps, values, leaf, onLeaf) {
+  const items = steps.map((step) => {
+    const node = view.nodes[step.node];
+    const column = view.model.nodes[step.node].column;
+    const side = node.sides[step.goesLeft ? 0 : 1];
+    return h("li", {}, around(side), h("span", { class: "quiet" }, " (it is ", h("bdi", {}, short(cellText(view, values, column), 40)), ")"));
+  });
+  return h("div", {}, h("h4", {}, "Where the row goes"), h("ol", { class: "path" }, items,
+    h("li", {}, h("button", { type: "button", class: "link", onclick: () => onLeaf(leaf.leaf, true) }, "Leaf " + leaf.leaf),
+      ` (${count(leaf.rows)} training rows)`)));
+}
+
+/* What each column adds to the score, relative to the mean row of the leaf. */
+function contributions(view, scorer, row, leaf, output) {
+  const added = new Array(row.length).fill(0);
+  const terms = view.model.nodes[leaf.node].terms;
+  scorer.contributions(row).forEach((part, k) => { added[terms[k].column] = part.added[output]; });
+  return added
+    .map((value, column) => ({ column: column, value: value - leaf.means[column][output] }))
+    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+}
+
+/* The same in a sentence. */
+function story(view, leaf, parts, output) {
+  const named_ = (part) => h("bdi", { class: "name inline" }, view.model.columns[part.column].name);
+  const up = parts.find((part) => part.value > 0), down = parts.find((part) => part.value < 0);
+  const typical = view.classes && view.classes.length === 2 ? leaf.prediction[1] : leaf.prediction[output];
+  return h("p", { class: "story" }, "An average row of leaf " + leaf.leaf + " gets ",
+    h("strong", {}, predicted(view, typical)), ". ",
+    up ? ["This row's score is raised most by ", named_(up)] : "Nothing raises this row's score",
+    down ? [up ? ", and lowered most by " : "; it is lowered most by ", named_(down), "."] : ".");
+}
+
+function contributionTable(view, leaf, parts, raw, output, values) {
+  const shown = parts.slice(0, SHOWN_PARTS).filter((part) => part.value !== 0);
+  const rest = parts.slice(SHOWN_PARTS).reduce((sum, part) => sum + part.value, 0);
+  const largest = Math.max(...parts.map((part) => Math.abs(part.value)), 0);
+  const text = inLine(Math.max(largest, Math.abs(leaf.raw[output]) / 100, Math.abs(raw) / 100));
+  const line = (name, bar, value, kind) => h("tr", { class: kind || null }, h("td", { class: "what" }, name), h("td", { class: "wide" }, bar), h("td", { class: "number" }, value));
+  const of = view.outputs[output] ? [" of ", named(view.outputs[output])] : null;
+  return h("div", {}, h("h4", {}, "What each feature adds to the score", of),
+    h("table", { class: "contributions" }, h("tbody", {},
+      line("average row of the leaf", "", text(leaf.raw[output]), "total"),
+      shown.map((part) => line([named(view.model.columns[part.column].name),
+        h("span", { class: "quiet" }, " = ", h("bdi", {}, short(cellText(view, values, part.column), 24)))],
+      signedBar(part.value, largest), text(part.value, true))),
+      rest !== 0 ? line(`${parts.length - SHOWN_PARTS} others`, signedBar(rest, largest), text(rest, true)) : null,
+      line("score of this row", "", text(raw), "total"))),
+    h("p", { class: "quiet" }, view.link + "."));
+}

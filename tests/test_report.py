@@ -1,0 +1,267 @@
+"""The report's numbers, its Markdown, its JSON, and what a hostile name can do to them: nothing."""
+
+import html
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import zoo
+from sklearn import metrics
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
+from glassleaf.report import make_report, scores
+from glassleaf.report.data_notes import stability
+from glassleaf.report.view import page_view
+
+HOSTILE = [
+    "<script>window.broken = 1</script>",
+    "</script><img src=x onerror='window.broken = 1'>",
+    "quote\" ' ` \\ {{script}} ${x}",
+    "line\u2028break\u2029\n\0",
+    "x" * 5000,
+    "שלום \u202e olleh",
+]
+
+
+def report_of(name):
+    case = zoo.case(name)
+    kind = zoo.SETTINGS[name][0]
+    rng = np.random.default_rng(1)
+    table, score = zoo.training_table(rng, 400)
+    return case.model.report(table, zoo.target(kind, score, rng)), table
+
+
+def hostile_model():
+    rng = np.random.default_rng(0)
+    n = 800
+    X = pd.DataFrame({name: rng.normal(size=n) for name in HOSTILE[:4]})
+    X[HOSTILE[4]] = rng.choice(HOSTILE, size=n).astype(object)
+    X[HOSTILE[5]] = rng.choice(["a", "b", None], size=n).astype(object)
+    x = X[HOSTILE[0]]
+    side = np.where(X[HOSTILE[4]].isin(HOSTILE[:3]), 1.0, -1.0)
+    raised = side * x + 0.5 * X[HOSTILE[1]] + 0.3 * rng.logistic(size=n)
+    y = np.where(raised > 0, HOSTILE[0], HOSTILE[5])
+    return ModelTreeClassifier(max_depth=2, n_jobs=1).fit(X, y), X, y
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+def test_scores_are_those_of_scikit_learn(rng):
+    y = rng.integers(0, 3, size=200)
+    p = rng.dirichlet([1, 1, 1], size=200)
+    p[np.arange(200), y] += 0.4
+    p /= p.sum(axis=1, keepdims=True)
+    assert scores.auc(y, p)[0] == pytest.approx(metrics.roc_auc_score(y, p, multi_class="ovr"))
+    assert scores.log_loss(y, p)[0] == pytest.approx(metrics.log_loss(y, p))
+    two = np.round(p[:, :1], 1)  # ties
+    both = np.hstack([1 - two, two])
+    assert scores.auc((y == 0).astype(int), both)[0] == pytest.approx(
+        metrics.roc_auc_score(y == 0, two[:, 0])
+    )
+    target, found = rng.gamma(2.0, size=200), rng.gamma(2.0, size=200)
+    assert scores.r_squared(target, found)[0] == pytest.approx(metrics.r2_score(target, found))
+    for own, theirs in (
+        (scores.poisson_deviance, metrics.mean_poisson_deviance),
+        (scores.gamma_deviance, metrics.mean_gamma_deviance),
+    ):
+        assert own(target, found).mean() == pytest.approx(theirs(target, found))
+
+
+MEASURES = [
+    scores.r_squared,
+    scores.root_mean_squared_error,
+    scores.mean_absolute_error,
+    scores.ratio_of_means,
+]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_intervals_of_numbers_are_those_of_the_bootstrap(measure, rng):
+    y = rng.gamma(3.0, size=600)
+    p = y + rng.normal(size=600)
+    rows = rng.integers(0, 600, size=(2000, 600))
+    drawn = np.std([measure(y[some], p[some])[0] for some in rows])
+    assert scores._error(measure(y, p)[1]) == pytest.approx(drawn, rel=0.12)
+
+
+def test_interval_of_the_auc_is_that_of_the_bootstrap(rng):
+    y = rng.integers(0, 2, size=500)
+    one = 1 / (1 + np.exp(-(y + rng.normal(size=500))))
+    p = np.column_stack([1 - one, one])
+    rows = rng.integers(0, 500, size=(1000, 500))
+    drawn = np.std([scores.auc(y[some], p[some])[0] for some in rows])
+    assert scores._error(scores.auc(y, p)[1]) == pytest.approx(drawn, rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("squared_error", ["R²", "RMSE", "MAE", "Mean error"]),
+        ("poisson, rank", ["D²", "Mean deviance", "Predicted / actual", "R²"]),
+        ("gamma, clamp", ["D²", "Mean deviance"]),
+        ("binary", ["AUC", "Log loss", "Brier score", "Accuracy"]),
+        ("multiclass", ["AUC", "Log loss", "Brier score", "Accuracy"]),
+    ],
+)
+def test_every_kind_has_its_scores_within_their_intervals(kind, names):
+    report, _ = report_of(kind)
+    found = report.contents.scores
+    assert [score.name for score in found][: len(names)] == names
+    for score in found:
+        assert score.low <= score.value <= score.high
+        assert score.meaning and score.interval
+    better = found[0].value > found[0].baseline  # R², D², AUC
+    assert better
+
+
+# --- leaves and data -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", zoo.KINDS)
+def test_leaves_hold_all_test_rows(kind):
+    report, table = report_of(kind)
+    contents = report.contents
+    leaves = contents.leaves.leaves
+    assert sum(leaf.rows for leaf in leaves) == len(table) == contents.rows
+    for leaf in leaves:
+        for counts in leaf.histograms:
+            assert sum(counts) <= leaf.rows
+    if contents.model.classes is None:
+        assert all(sum(leaf.histograms[0]) == leaf.rows for leaf in leaves)
+
+
+def test_data_notes_find_what_was_changed():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({
+        "same": rng.normal(size=4000),
+        "moved": rng.normal(size=4000),
+        "gaps": np.where(rng.random(4000) < 0.1, np.nan, rng.normal(size=4000)),
+        "kind": rng.choice(["a", "b"], size=4000),
+    })  # fmt: skip
+    y = X["same"] + X["moved"] + (X["kind"] == "a")
+    model = ModelTreeRegressor(max_depth=1, n_jobs=1).fit(X[:3000], y[:3000])
+    test = X[3000:].copy()
+    quiet = model.report(test, y[3000:]).contents.data
+    assert [note.level for note in quiet.features] == [0, 0, 0, 0]
+    assert quiet.features[2].missing_training == pytest.approx(X["gaps"][:3000].isna().mean())
+    test["moved"] += 1.0
+    test.loc[test.index[:400], "gaps"] = np.nan
+    test.loc[test.index[:300], "kind"] = "new"
+    loud = model.report(test, y[3000:]).contents.data
+    assert [note.level > 0 for note in loud.features] == [False, True, True, True]
+    assert loud.features[1].shift == pytest.approx(1.0, abs=0.1)
+    assert loud.features[3].new_categories == ("new",)
+    assert loud.features[3].new_share == pytest.approx(0.3)
+
+
+def test_stability_index():
+    p, q = np.array([0.5, 0.5]), np.array([0.8, 0.2])
+    index, level = stability(p, q, 1000, 1000)
+    assert index == pytest.approx(0.3 * np.log(1.6) - 0.3 * np.log(0.4))
+    assert level == 2
+    assert stability(p, p, 1000, 1000) == (0.0, 0)
+
+
+@pytest.mark.parametrize(
+    "kind", ["binary, rank, clamp", "multiclass, winsor, clamp", "gamma, clamp"]
+)
+def test_contributions_of_the_page_start_at_the_mean_row(kind):
+    """What the page subtracts, added to the intercept, is the score of the leaf's mean row."""
+    view = page_view(report_of(kind)[0].contents)
+    for leaf in view["leaves"]:
+        for k, formula in enumerate(leaf["formulas"]):
+            total = formula["intercept"] + sum(parts[k] for parts in leaf["means"])
+            assert total == pytest.approx(leaf["raw"][k], rel=1e-9, abs=1e-9)
+
+
+# --- Markdown, JSON, page ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", zoo.KINDS)
+def test_markdown_and_json_of_every_kind(kind):
+    report, _ = report_of(kind)
+    text, data = report.markdown(), json.loads(report.json())
+    for title in ("Scores", "Calibration", "Leaves", "Features", "Splits", "Data notes"):
+        assert f"## {title}" in text
+    assert {"summary", "scores", "calibration", "leaves", "data", "examples", "model"} <= set(data)
+    assert len(data["model"]["nodes"]) == len(report.contents.model.nodes)
+    assert len(data["examples"]) == 50
+    assert data["scores"][0]["name"] in text
+    assert all(isinstance(line, str) and line for line in data["summary"])
+
+
+def embedded(page):
+    """The JSON in the page, as a browser would find it."""
+    found = re.search(
+        r'<script type="application/json" id="report-data">(.*?)</script>', page, re.DOTALL
+    )
+    return json.loads(found.group(1))
+
+
+def test_hostile_names_stay_text():
+    model, X, y = hostile_model()
+    report = model.report(X, y, title=HOSTILE[1])
+    page = report.html()
+    assert page.count("<script") == 2 and page.count("</script") == 2
+    assert "<img" not in page and "\u2028" not in page
+    view = embedded(page)
+    assert {feature["name"] for feature in view["features"]} == set(HOSTILE)
+    assert view["title"] == HOSTILE[1]
+    assert f"<title>{html.escape(HOSTILE[1])}</title>" in page
+    assert "<script>" not in report.markdown() and "<img" not in report.markdown()
+    assert json.loads(report.json())["model"]["features"][0]["name"] == HOSTILE[0]
+
+
+def test_page_is_one_file_that_may_run_nothing_but_its_own_script(tmp_path):
+    report, _ = report_of("binary")
+    report.write(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page == report.html()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", page)
+    assert "innerHTML" not in page and "document.write" not in page
+    assert page == report_of("binary")[0].html()  # nothing in it is drawn at random
+
+
+def test_model_that_cannot_be_scored_in_a_page_still_has_a_report(rng):
+    X = rng.normal(size=(300, 2))
+    model = ModelTreeRegressor(max_depth=1, n_jobs=1).fit(X, X[:, 0])
+    view = embedded(make_report(model, "because", X, X[:, 0]).html())
+    assert view["model"] is None and view["no_model"] == "because"
+
+
+def test_report_refuses_what_it_cannot_score(rng):
+    X = rng.normal(size=(300, 2))
+    y = np.where(X[:, 0] > 0, "up", "down")
+    model = ModelTreeClassifier(max_depth=1, n_jobs=1).fit(X, y)
+    with pytest.raises(ValueError, match="y has 2 entries, but X has 300 rows"):
+        model.report(X, y[:2])
+    with pytest.raises(ValueError, match="'sideways', which is not one of the classes"):
+        model.report(X, np.where(X[:, 0] > 2, "sideways", "up"))
+    with pytest.raises(ValueError, match="no rows"):
+        model.report(pd.DataFrame(X[:0]), y[:0])
+    number = ModelTreeRegressor(max_depth=1, n_jobs=1).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="missing or infinite"):
+        number.report(X, np.full(300, np.nan))
+
+
+def test_few_and_one_sided_rows(rng):
+    """One row, one class: scores that are not defined are said to be so."""
+    X = rng.normal(size=(300, 2))
+    model = ModelTreeClassifier(max_depth=1, n_jobs=1).fit(X, X[:, 0] > 0)
+    report = model.report(X[:1], X[:1, 0] > 0)
+    assert "not defined" in report.markdown()
+    assert embedded(report.html())["summary"]
+
+
+def test_summary_says_what_the_model_is():
+    report, _ = report_of("binary")
+    first = report.contents
+    lines = json.loads(report.json())["summary"]
+    assert "1,500 rows" in lines[0] and "400 rows" in lines[0]
+    assert f"{len(explain(zoo.case('binary').model).leaves)} leaves" in lines[1]
+    assert first.scores[0].name in lines[2]

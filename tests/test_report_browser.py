@@ -1,0 +1,280 @@
+"""The report in a real browser: it scores as Python does, can be walked by keys, runs no name.
+
+Needs Playwright and a Chromium; ``.ci/run`` installs both.
+"""
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+import zoo
+from test_report import HOSTILE, hostile_model, report_of
+
+from glassleaf import explain
+
+ROWS = 200
+TYPED = 12  # of these, key by key
+
+
+def missing(what, install):
+    """A failure in CI, which installs it; else a skip that says what to do."""
+    message = f"{what} is not there; {install}"
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415
+    except ImportError:
+        missing("Playwright", 'pip install "glassleaf[test]"')
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        missing("Chromium", "apt-get install chromium")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=program)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Opens a report; at the end nothing was requested, and nothing went wrong, in any page."""
+    pages, troubles, requests = [], [], []
+
+    def open_page(report, **options):
+        path = tmp_path / f"report{len(pages)}.html"
+        report.write(path)
+        page = browser.new_page(**options)
+        page.on("console", lambda message: troubles.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        pages.append(path.as_uri())
+        return page
+
+    yield open_page
+    for context in browser.contexts:
+        context.close()
+    assert troubles == []
+    assert requests == pages
+
+
+def exact(page):
+    return json.loads(page.locator("#prediction").get_attribute("data-exact"))
+
+
+def as_entered(features, row):
+    """A row as it stands in the form: text of numbers, places of options."""
+    out = []
+    for feature, value in zip(features, row, strict=True):
+        if feature.categories is None:
+            out.append("" if value is None else repr(float(value)))
+        else:  # missing and "other" are the last options
+            known = list(feature.categories)
+            extra = len(known) + (value is not None)
+            out.append(known.index(value) if value in known else extra)
+    return out
+
+
+def type_in(page, cells):
+    """Fill the form through the keyboard, as a person would."""
+    for j, cell in enumerate(cells):
+        place = page.locator(f"#input-{j}")
+        if isinstance(cell, str):
+            place.fill(cell)
+        else:  # by place: a value of Playwright's also matches the labels of other options
+            place.select_option(index=cell)
+    return exact(page)
+
+
+# The same through the events that typing ends in, for many rows at a time.
+ENTER_ALL = """rows => rows.map(cells => {
+    cells.forEach((cell, j) => {
+        const place = document.getElementById("input-" + j);
+        if (typeof cell === "string") place.value = cell;
+        else place.selectedIndex = cell;
+        place.dispatchEvent(new Event(typeof cell === "string" ? "input" : "change"));
+    });
+    return JSON.parse(document.getElementById("prediction").dataset.exact);
+})"""
+
+
+def show_all_fields(page):
+    for button in page.locator("#what-if .disclose[aria-expanded=false]").all():
+        button.click()
+
+
+# --- the what-if scorer --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["huber, winsor, clamp", "binary, rank, clamp", "multiclass, winsor, clamp", "poisson, rank"],
+)
+def test_rows_typed_into_the_page_get_python_s_predictions(opened, kind):
+    case = zoo.case(kind)
+    page = opened(report_of(kind)[0])
+    show_all_fields(page)
+    features, rows = explain(case.model).features, explain(case.model, case.table[:ROWS])
+    cells = [as_entered(features, row) for row in case.rows[:ROWS]]
+    found = []
+    for k in range(TYPED):
+        found.append(type_in(page, cells[k]))
+        check_contributions(page, rows[k])
+    found += page.evaluate(ENTER_ALL, cells[TYPED:])
+    compare([one["prediction"] for one in found], case.expected[:ROWS])
+    compare([one["raw"] for one in found], case.raw[:ROWS])
+    assert [one["leaf"] for one in found] == case.model.apply(case.table[:ROWS]).tolist()
+
+
+def compare(found, expected):
+    found = np.array(found).reshape(ROWS, -1)
+    np.testing.assert_allclose(found, expected.reshape(ROWS, -1), rtol=1e-9, atol=1e-13)
+
+
+def check_contributions(page, row):
+    """The largest contribution stands first, as ``explain`` has it."""
+    output = 0 if isinstance(row.raw, float) else int(np.argmax(row.prediction))
+    parts = {name: np.atleast_1d(part)[output] for name, part in row.contributions.items()}
+    largest = max(parts, key=lambda name: abs(parts[name]))
+    line = page.locator(".contributions tr").nth(1)
+    assert line.locator(".name").get_attribute("title") == largest
+    shown = float(line.locator(".number").inner_text().replace("−", "-"))
+    assert shown == pytest.approx(parts[largest], rel=0.01, abs=0.01)
+    assert page.locator(".path li").count() == len(row.path) + 1
+
+
+def test_what_if_starts_typical_and_takes_examples_and_mistakes(opened):
+    report, _ = report_of("binary")
+    page = opened(report)
+    show_all_fields(page)
+    case = zoo.case("binary")
+    example = report.contents.examples[7]
+    page.locator("#example").select_option(value="7")
+    assert exact(page)["prediction"] == pytest.approx(list(example.prediction), rel=1e-9)
+    number = next(f.column for f in explain(case.model).features if f.categories is None)
+    page.locator(f"#input-{number}").fill("1e6")
+    assert "outside" in page.locator(f"#input-{number}-hint").inner_text()
+    page.locator(f"#input-{number}").fill("")
+    page.locator(f"#input-{number}").press_sequentially("1e")  # not a number yet
+    assert "must be a finite number" in page.locator("#what-if-result").inner_text()
+    page.locator("#example").select_option(value="-1")
+    assert exact(page)["prediction"]
+
+
+def test_class_to_explain_can_be_chosen(opened):
+    page = opened(report_of("multiclass")[0])
+    heading = page.locator("#what-if-result h4").last
+    page.locator("#class-choice").select_option(label="größer")
+    assert "größer" in heading.inner_text()
+
+
+# --- the tree ------------------------------------------------------------------------------------
+
+
+def test_click_through_the_leaves(opened):
+    report, _ = report_of("binary")
+    page = opened(report)
+    for leaf in report.contents.model.leaves:
+        page.locator(f".node[data-node='{leaf.id}']").click()
+        panel = page.locator(".leaf-panel:visible")
+        assert panel.count() == 1
+        text = panel.inner_text()
+        assert f"Leaf {leaf.leaf}" in text
+        assert f"{leaf.rows:,}" in text
+        assert panel.locator(".formula .bar").count() > 0
+        assert panel.locator("svg.chart polygon").count() == 2
+        rule = panel.locator(".rule").inner_text()
+        assert all(condition.text.splitlines()[0] in rule for condition in leaf.rule)
+        chosen = page.locator(".node[aria-selected=true]")
+        assert chosen.get_attribute("data-node") == str(leaf.id)
+
+
+def test_the_tree_can_be_walked_by_keys(opened):
+    report, _ = report_of("binary")
+    page = opened(report)
+    page.locator(".node[data-node='0']").focus()
+    focused = "document.activeElement.dataset.node"
+    root = report.contents.model.nodes[0].split
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == str(root.left)
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(focused) == "0"
+    page.keyboard.press("End")
+    last = report.contents.model.leaves[-1]
+    assert page.evaluate(focused) == str(last.id)
+    for key in ("Enter", " "):
+        page.keyboard.press("Home")
+        page.keyboard.press("End")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press(key)
+        assert page.locator(".leaf-panel:visible h3").inner_text() == f"Leaf {last.leaf}"
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+
+
+def test_tab_reaches_everything_that_can_be_used(opened):
+    page = opened(report_of("squared_error")[0])
+    reached = set()
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.className.split(' ')[0] || "
+                                  "document.activeElement.tagName"))  # fmt: skip
+    assert {"A", "theme", "node", "SELECT", "INPUT", "disclose", "link", "scroll"} <= reached
+
+
+# --- hostile text, paper, dark, small ------------------------------------------------------------
+
+
+def test_hostile_names_run_nothing_and_break_nothing(opened):
+    model, X, y = hostile_model()
+    page = opened(model.report(X, y, title=HOSTILE[0]), viewport={"width": 1200, "height": 900})
+    show_all_fields(page)
+    first = X.iloc[0].where(X.iloc[0].notna(), None).tolist()
+    found = type_in(page, as_entered(explain(model).features, first))["prediction"]
+    np.testing.assert_allclose(found, model.predict_proba(X[:1])[0], rtol=1e-9)
+    for node in page.locator(".node.leaf").all():
+        node.click()
+    assert page.evaluate("window.broken") is None
+    assert page.evaluate("document.querySelectorAll('img').length") == 0
+    assert page.locator("h1").inner_text().startswith("<script>")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+    titles = page.locator("#features .name").evaluate_all("all => all.map(e => e.title)")
+    assert HOSTILE[4] in titles  # whole, though its cell is short
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "multiclass", "no split", "no terms"])
+def test_every_kind_fits_a_phone(opened, kind):
+    page = opened(report_of(kind)[0], viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def background(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def test_dark_by_the_system_and_by_the_button(opened):
+    report, _ = report_of("binary")
+    light, dark = opened(report), opened(report, color_scheme="dark")
+    before = background(light)
+    assert before != background(dark)
+    light.locator(".theme").click()
+    assert background(light) == background(dark)
+    dark.locator(".theme").click()
+    assert background(dark) == before
+
+
+def test_paper_is_light_and_hides_nothing(opened):
+    report, _ = report_of("binary")
+    page = opened(report, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert background(page) == "rgb(255, 255, 255)"
+    assert page.locator(".leaf-panel:visible").count() == len(report.contents.model.leaves)
+    assert page.locator("#gains .chart:visible").count() == page.locator("#gains .chart").count()
+    assert page.pdf(format="A4").startswith(b"%PDF")
