@@ -147,16 +147,20 @@ def test_a_heavy_tailed_column_is_transformed_if_that_says_more(rng, kind):
     assert transformed(ModelTreeRegressor(max_depth=0).fit(X, y)) == [False] * 3
 
 
-def test_a_column_goes_back_to_plain_where_that_says_more_beside_the_others(rng):
+sparse_is_not_seen = pytest.mark.xfail(reason="terms that are stored sparsely are not looked at")
+
+
+@pytest.mark.parametrize("zeros", [0.05, pytest.param(0.95, marks=sparse_is_not_seen)])
+def test_a_column_goes_back_to_plain_where_that_says_more_beside_the_others(rng, zeros):
     """By itself the column tells by its ranks; beside the other one, by its values."""
-    x = np.exp(1.5 * rng.normal(size=3000))
+    x = np.exp(0.8 * rng.normal(size=3000))
     beyond = (x > np.quantile(x, 0.95)).astype(float)
     y = x - beyond * x[beyond > 0].mean() + 0.3 * rng.normal(size=3000)
-    alone = ModelTreeRegressor(max_depth=0).fit(x[:, None], y)
-    beside = ModelTreeRegressor(max_depth=0).fit(np.column_stack([x, beyond]), y)
+    both = np.column_stack([x, beyond if zeros > 0.5 else 1.0 - beyond])
+    alone, beside = (ModelTreeRegressor(max_depth=0).fit(X, y) for X in (x[:, None], both))
     assert transformed(alone) == [True]
     assert transformed(beside) == [False, False]
-    assert beside.score(np.column_stack([x, beyond]), y) > alone.score(x[:, None], y)
+    assert beside.score(both, y) > 0.85
 
 
 def test_the_better_column_of_every_pair_is_chosen(rng):
