@@ -283,3 +283,60 @@ def rows_of_nodes(tree, X):
             node = tree.left[node] if goes_left(tree, node, X[i]) else tree.right[node]
             reach[node, i] = True
     return reach
+
+
+# --- beyond the paper ----------------------------------------------------------------------------
+
+
+def ridge_towards(design, y, weight, alpha, towards=None):
+    """Least squares with a penalty on the distance from coefficients, and the penalized loss.
+
+    ``1/2 sum s (y - x c - b)^2 + alpha/2 |(c - towards) * spread|^2``: the distance is taken in
+    units in which every column has the spread 1 among these rows. All is in the units of y.
+    """
+    center = np.array([mean(x, weight) for x in design.T])
+    spread = np.array([std(x, weight) for x in design.T])
+    towards = np.zeros(len(spread)) if towards is None else towards
+    used = spread > 0
+    scaled = (design[:, used] - center[used]) / spread[used]
+    left = y - (design - center) @ np.where(used, towards, 0.0)
+    middle = mean(left, weight)
+    gram = scaled.T @ (weight[:, None] * scaled) + alpha * np.eye(int(used.sum()))
+    step = np.linalg.solve(gram, scaled.T @ (weight * (left - middle)))
+    coef = np.where(used, towards, 0.0)
+    coef[used] += step / spread[used]
+    raw = middle + (design - center) @ coef
+    objective = 0.5 * weight @ (y - raw) ** 2 + 0.5 * alpha * step @ step
+    return coef, middle - center @ coef, objective
+
+
+def exact_gain(design, y, weight, left, alpha, towards=None):
+    """How far the penalized loss falls if two models take the place of one."""
+    whole, first, second = (
+        ridge_towards(design[side], y[side], weight[side], alpha, towards)[2]
+        for side in (np.ones(len(y), dtype=bool), left, ~left)
+    )
+    return whole - first - second
+
+
+def best_strength(design, y, weight, strengths, towards=None):
+    """The strength with the smallest AIC: every one fitted, its parameters counted by the trace."""
+    center = np.array([mean(x, weight) for x in design.T])
+    spread = np.array([std(x, weight) for x in design.T])
+    scaled = ((design - center) / spread)[:, spread > 0]
+    gram = scaled.T @ (weight[:, None] * scaled)
+    criteria, unit = [], None
+    for alpha in strengths:
+        coef, intercept, _ = ridge_towards(design, y, weight, alpha, towards)
+        loss = 0.5 * weight @ (y - design @ coef - intercept) ** 2
+        hat = np.linalg.solve(gram + alpha * np.eye(len(gram)), gram)
+        if unit is None:  # the noise is that around the most flexible of the models
+            unit = 2 * loss / (weight.sum() - np.trace(hat) - 1)
+        criteria.append(np.trace(hat) + loss / unit)
+    return strengths[int(np.argmin(criteria))]
+
+
+def subsets(n):
+    """Every way to send n categories to two sides, once (the last one goes right)."""
+    for bits in range(1, 2 ** (n - 1)):
+        yield np.array([bool(bits >> k & 1) for k in range(n)])
