@@ -39,7 +39,8 @@ def test_no_colors_and_no_progress_in_pipes(shell: Shell, loans_csv: Path) -> No
 
 def test_output_in_ascii(model: Path) -> None:
     found = subprocess.run(
-        [sys.executable, "-m", "glassleaf.cli", "show", str(model)], capture_output=True, check=True,
+        [sys.executable, "-m", "glassleaf.cli", "show", str(model)],
+        capture_output=True, check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert b"###" in found.stdout and b"?" not in found.stdout
