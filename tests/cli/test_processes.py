@@ -37,6 +37,15 @@ def test_no_colors_and_no_progress_in_pipes(shell: Shell, loans_csv: Path) -> No
     assert b"standard input: 600 rows" in found.stdout
 
 
+def test_output_in_ascii(model: Path) -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "glassleaf.cli", "show", str(model)],
+        capture_output=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert b"###" in found.stdout and b"?" not in found.stdout
+
+
 def test_exit_codes(shell: Shell, model: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("age\n1\n")
     assert shell("predict", model, "bad.csv").returncode == 1

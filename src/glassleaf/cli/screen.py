@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import os
@@ -15,6 +16,18 @@ from glassleaf.errors import require
 # Without a terminal there is no width to ask for.
 _WIDTH_OF_FILES = 100
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+# For terminals and files that do not know these characters.
+_PLAIN = {"█": "#", "│": "|", "·": "-", "±": "~", "─": "-"} | dict.fromkeys(_EIGHTHS[1:], " ")
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """What is written instead of characters that an encoding does not have."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in text), error.end
+
+
+codecs.register_error("glassleaf", _plainly)
 
 
 def console(*, stderr: bool = False) -> Any:
@@ -23,7 +36,7 @@ def console(*, stderr: bool = False) -> Any:
     stream = sys.stderr if stderr else sys.stdout
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
-        reconfigure(errors="replace")  # a terminal without block characters shows question marks
+        reconfigure(errors="glassleaf")
     has_width = stream.isatty() or "COLUMNS" in os.environ
     return rich.Console(
         stderr=stderr,
