@@ -130,7 +130,7 @@ def _interval(explanation: ModelExplanation, outcome: Floats) -> tuple[float, fl
 
 def _means(columns: Floats) -> tuple[float, ...]:
     if len(columns) == 0:
-        return (np.nan,) * columns.shape[1]
+        return tuple([np.nan] * int(columns.shape[1]))
     return tuple(float(mean) for mean in columns.mean(axis=0))
 
 
