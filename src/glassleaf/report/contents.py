@@ -81,7 +81,7 @@ def gather(estimator: Any, X: Any, y: Any, title: str) -> Contents:
         calibration=calibration(explanation, target, prediction),
         leaves=leaves,
         data=data_notes(explanation, matrix, model.new_categories(X), shares),
-        typical=_values(model, typical_row(model.tree, matrix)),
+        typical=_typical(model, matrix),
         examples=_examples(model, explanation, matrix, target, prediction, nodes),
         model=explanation,
     )
@@ -131,6 +131,12 @@ def _examples(
         )
         for row in chosen.tolist()
     )
+
+
+def _typical(model: Fitted, matrix: Floats) -> tuple[Any, ...]:
+    """Medians with six digits, which are enough to start from, and most frequent categories."""
+    found = _values(model, typical_row(model.tree, matrix))
+    return tuple(float(f"{x:.6g}") if isinstance(x, float) else x for x in found)
 
 
 def _values(model: Fitted, row: Floats) -> tuple[Any, ...]:

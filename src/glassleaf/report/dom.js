@@ -21,14 +21,22 @@ function filled(element, attributes, children) {
 }
 
 /* Somebody's name: its direction of writing stays its own, and its length too. */
-function named(text, className) {
-  return h("bdi", { class: "name " + (className || ""), title: text }, text);
+function named(text, whole) {
+  return h("bdi", { class: "name", title: whole || text }, text);
 }
 
 /* A text around a name, as `view.py` cuts it. */
 function around([before, name, after], title) {
   return h("span", { class: "condition", title: title || before + name + after },
     before, h("bdi", {}, name), after);
+}
+
+/* The beginning and the end of a long name: names of a family often differ in the end only. */
+function middle(text, length) {
+  const letters = Array.from(text);
+  if (letters.length <= length) return text;
+  const end = Math.floor((length - 1) / 2);
+  return letters.slice(0, length - 1 - end).join("") + "…" + letters.slice(letters.length - end).join("");
 }
 
 function ruleOf(conditions) {
@@ -48,6 +56,11 @@ function number(value, digits = 4) {
   const grouped = size >= 1e4 ? whole.replace(/\B(?=(\d{3})+$)/g, ",") : whole;
   const shown = part && /[1-9]/.test(part) ? grouped + "." + part.replace(/0+$/, "") : grouped;
   return shown.replace("-", "−");
+}
+
+/* A value of a row: no signs between its digits, for it may be a year or a code. */
+function plainNumber(value) {
+  return String(Number(value.toPrecision(6))).replace("-", "−");
 }
 
 function signed(value, digits = 3) {

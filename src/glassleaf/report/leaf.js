@@ -3,7 +3,7 @@ const SHOWN_TERMS = 12;
 
 function leafPanels(view) {
   const panels = view.leaves.map((leaf) => leafPanel(view, leaf));
-  const element = h("div", { class: "panels", "aria-live": "polite" }, panels);
+  const element = h("div", { class: "panels" }, panels);
   return { element: element, show: (number_) => panels.forEach((panel, k) => {
     panel.hidden = view.leaves[k].leaf !== number_;
   }) };
@@ -15,7 +15,7 @@ function leafPanel(view, leaf) {
     h("p", { class: "rule" }, leaf.rule.length ? "Rows with " : "", ruleOf(leaf.rule)),
     leafFacts(view, leaf),
     h("div", { class: "columns" },
-      h("div", {}, leaf.formulas.map((formula, k) => formulaTable(view, formula, view.outputs[k]))),
+      h("div", {}, formulas(view, leaf)),
       h("div", {}, distribution(view, leaf))));
 }
 
@@ -35,8 +35,16 @@ function leafFacts(view, leaf) {
     h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
+/* One formula, or one for every class: that of the most frequent one is open. */
+function formulas(view, leaf) {
+  if (leaf.formulas.length === 1) return [h("h4", {}, "Score = the sum of"), formulaTable(leaf.formulas[0])];
+  const first = leaf.target.indexOf(Math.max(...leaf.target));
+  return leaf.formulas.map((formula, k) => disclosure(["Score of ", named(view.classes[k]), " = the sum of"],
+    k === first, formulaTable(formula)));
+}
+
 /* The formula as a list: coefficients in line, and how much each term matters in this leaf. */
-function formulaTable(view, formula, output) {
+function formulaTable(formula) {
   const largest = Math.max(...formula.terms.map((term) => Math.abs(term.influence)), 0);
   const rows = formula.terms.map((term) => h("tr", {},
     h("td", { class: "number" }, signed(term.coef, 4)),
@@ -48,7 +56,6 @@ function formulaTable(view, formula, output) {
   const start = h("tr", {}, h("td", { class: "number" }, number(formula.intercept, 5)),
     h("td", {}, "start value"), h("td", {}), h("td", {}));
   return h("div", { class: "formula" },
-    h("h4", {}, "Score", output ? [" of ", named(output)] : null, " = the sum of"),
     h("table", {}, head, h("tbody", {}, start, rows)),
     fold(rows.slice(SHOWN_TERMS), false, `${rows.length - SHOWN_TERMS} smaller terms`));
 }

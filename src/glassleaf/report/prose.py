@@ -56,9 +56,10 @@ def summary(contents: Contents) -> list[str]:
     model, found = contents.model, contents.scores
     depth = max(node.depth for node in model.nodes)
     n = len(model.leaves)
+    asked = "one question decides" if depth == 1 else f"{depth} questions decide"
     shape = (
         f"It is a decision tree with {n} leaves; each leaf has a formula of its own, and at most"
-        f" {depth} question{'s' * (depth != 1)} decide which one applies to a row."
+        f" {asked} which one applies to a row."
         if n > 1
         else "It is a single formula; no question is asked before."
     )

@@ -44,7 +44,7 @@ function featureSection(view) {
   return section("features", "Features", view.intro.features, table("Features",
     ["feature", { text: "effect", number: true }, "", { text: "gain", number: true },
       { text: "splits", number: true }, "in training"],
-    view.features.map((feature) => [named(feature.name), percent(feature.effect),
+    view.features.map((feature) => [named(feature.label, feature.name), percent(feature.effect),
       plainBar(feature.effect / largest), percent(feature.gain), String(feature.splits), inTraining(feature)]), SHOWN_FEATURES));
 }
 
@@ -73,7 +73,7 @@ const LEVELS = ["", "look", "changed"];
 function dataSection(view) {
   const badge = (level) => (level ? h("span", { class: "badge level" + level }, LEVELS[level]) : "");
   const notes = view.data.features;
-  const rows = notes.map((note) => [named(note.feature), badge(note.level),
+  const rows = notes.map((note) => [named(note.label, note.feature), badge(note.level),
     note.remarks.join("; ") + (note.new_categories.length ? ": " + note.new : ""),
     note.missing_training === null ? "not kept" : percent(note.missing_training), percent(note.missing_test),
     percent(note.outside), note.shift === null ? "" : (note.shift > 0 ? "+" : "") + note.shift.toFixed(2).replace("-", "−"),

@@ -1,5 +1,5 @@
 /* The tree from left to right: lines in SVG, nodes as elements that can be chosen. */
-const NODE = { inner: 136, leaf: 184, height: 62, down: 78, pad: 10, page: 1070 };
+const NODE = { inner: 136, leaf: 184, height: 62, down: 78, pad: 10, page: 1070, letter: 8 };
 
 function drawTree(view, onLeaf) {
   const depth = Math.max(...view.nodes.map((node) => node.depth));
@@ -71,8 +71,11 @@ function drawEdge(lines, from, to, node) {
 
 /* What is asked, above the line to the child. */
 function edgeLabel(parts, from, to) {
-  const label = h("div", { class: "edge-label" }, around(parts));
   const start = from.x + NODE.inner + 19;
+  const letters = Math.floor((to.x - start - 6) / NODE.letter);
+  const [before, name, after] = parts;
+  const room = Math.max(letters - before.length - after.length, 8);
+  const label = h("div", { class: "edge-label" }, around([before, middle(name, room), after], parts.join("")));
   label.style.left = start + "px";
   label.style.top = to.y + NODE.height / 2 - 22 + "px";
   label.style.width = to.x - start - 6 + "px";
@@ -83,11 +86,12 @@ function treeItem(view, node, onLeaf) {
   const isLeaf = node.leaf !== null;
   const lines = isLeaf
     ? [h("strong", {}, "Leaf " + node.leaf), h("span", {}, node.target)]
-    : [h("strong", {}, h("bdi", {}, node.feature), "?"), h("span", {}, node.target)];
+    : [h("strong", {}, h("bdi", { title: node.feature }, middle(node.feature, 14)), "?"), h("span", {}, node.target)];
   const rows = `${count(node.rows)} rows` + (isLeaf ? ` (${percent(node.share)})` : "");
   const item = h("div", { class: isLeaf ? "node leaf" : "node inner", role: "treeitem", tabindex: "-1",
     "data-node": node.id, "aria-level": node.depth + 1, "aria-expanded": isLeaf ? null : "true",
-    "aria-selected": isLeaf ? "false" : null, title: node.target,
+    "aria-selected": isLeaf ? "false" : null,
+    "aria-controls": isLeaf ? "leaf-" + node.leaf : null, title: node.target,
     onclick: () => { if (isLeaf) onLeaf(node.leaf); item.focus(); } },
   lines, h("span", { class: "quiet" }, rows), plainBar(node.share, "share"));
   return item;

@@ -23,6 +23,8 @@ Parts = list[str]
 
 # A curve keeps so many points at most: more could not be seen, and would make large pages.
 _CURVE_POINTS = 200
+# Longest name in a table or form; the page shortens it further where there is no room.
+_LABEL = 200
 # What stands for a category that training never saw; others are positions.
 _NEW = -1
 
@@ -93,13 +95,16 @@ def _feature(contents: Contents, feature: Feature) -> dict[str, Any]:
     is_used = feature.effect > 0 or feature.n_splits > 0
     return {
         "name": feature.name,
+        "label": words.name(feature.name, _LABEL),
         "column": feature.column,
         "effect": feature.effect_share,
         "gain": feature.gain_share,
         "splits": feature.n_splits,
         "low": feature.low,
         "high": feature.high,
-        "categories": None if feature.categories is None else [str(c) for c in feature.categories],
+        "categories": None
+        if feature.categories is None
+        else [words.name(category, _LABEL) for category in feature.categories],
         "used": is_used,
         "missing": contents.data.features[feature.column].missing_training,
     }
@@ -120,9 +125,9 @@ def _node(model: ModelExplanation, node: Node) -> dict[str, Any]:
         "target": prose.target_text(model, node.target),
         "sides": None
         if split is None
-        else [condition_parts(split.condition, 24), condition_parts(split.otherwise, 24)],
+        else [condition_parts(split.condition), condition_parts(split.otherwise)],
         "children": None if split is None else [split.left, split.right],
-        "feature": None if split is None else words.name(split.feature, 24),
+        "feature": None if split is None else words.name(split.feature),
     }
 
 
@@ -218,7 +223,11 @@ def _data(contents: Contents) -> dict[str, Any]:
         "stability": notes.leaf_stability,
         "level": notes.leaf_level,
         "features": [
-            {**note.to_dict(), "new": words.listed(note.new_categories, 8)}
+            {
+                **note.to_dict(),
+                "label": words.name(note.feature, _LABEL),
+                "new": words.listed(note.new_categories, 8),
+            }
             for note in sorted(notes.features, key=lambda note: -note.level)
         ],
     }

@@ -9,12 +9,15 @@ function whatIfSection(view, onPath, onLeaf) {
   }
   const scorer = glassleafScorer(view.model);
   const inputs = new Map(view.features.map((feature) => [feature.column, input(feature, () => update())]));
-  const result = h("div", { class: "panel result", "aria-live": "polite", id: "what-if-result" });
+  const result = h("div", { class: "panel result", id: "what-if-result" });
+  const spoken = h("p", { class: "spoken", role: "status" });
   const choice = view.outputs.length > 1 ? classChoice(view, () => update()) : null;
   function update() {
     const values = view.model.columns.map((_, j) => inputs.get(j).value());
     result.replaceChildren(...(choice ? [choice.element] : []), ...showResult(view, scorer, values, choice, onPath, onLeaf));
     inputs.forEach((one) => one.remark());
+    const headline_ = result.querySelector(".headline");
+    spoken.textContent = headline_ ? "Prediction: " + headline_.textContent : "No prediction";
   }
   const fill = (cells) => {
     cells.forEach((cell, j) => inputs.get(j).set(cell));
@@ -28,7 +31,7 @@ function whatIfSection(view, onPath, onLeaf) {
     unused.length ? disclosure(`${unused.length} columns that the model does not use`, false, fields(unused)) : null);
   fill(view.rows.typical);
   return { element: section("what-if", "What if", view.intro.what_if,
-    h("div", { class: "what-if" }, form, result)), leaf: () => scorer.leaf(rowOf(view, view.rows.typical)) };
+    h("div", { class: "what-if" }, form, h("div", {}, spoken, result))), leaf: () => scorer.leaf(rowOf(view, view.rows.typical)) };
 }
 
 function examplePicker(view, fill) {
@@ -51,7 +54,7 @@ function fieldOf(feature, control, hint) {
   control.id = id;
   control.setAttribute("aria-describedby", id + "-hint");
   hint.id = id + "-hint";
-  return h("div", { class: "field" }, h("label", { for: id }, named(feature.name)), control, hint);
+  return h("div", { class: "field" }, h("label", { for: id }, named(feature.label, feature.name)), control, hint);
 }
 
 function numberInput(feature, changed) {
@@ -124,17 +127,21 @@ function headline(view, prediction, raw, leaf) {
       h("span", { class: "card-name" }, "prediction"), h("span", { class: "card-value" }, number(prediction, 6)));
   }
   const shown = view.classes.length === 2 ? [1] : view.classes.map((_, k) => k);
-  return h("div", { class: "headline", id: "prediction", "data-exact": exact }, shown.map((k) => h("div", { class: "probability" },
+  return h("div", { class: "headline", id: "prediction", "data-exact": exact }, shown.map((k) => h("div", { class: shown.length > 1 ? "probability many" : "probability" },
     h("span", { class: "card-name" }, "P(", h("bdi", {}, view.classes[k]), ")"),
     h("span", { class: shown.length > 1 ? "" : "card-value" }, percent(prediction[k])), plainBar(prediction[k]))));
+}
+
+function featureOf(view, column) {
+  return view.features.find((feature) => feature.column === column);
 }
 
 /* The value of a column, as the form has it. */
 function cellText(view, values, column) {
   const value = values[column], categories = view.model.columns[column].categories;
   if (value === null) return "missing";
-  if (categories === null) return number(value, 6);
-  return value === NEW_CATEGORY ? "(other)" : String(categories[value]);
+  if (categories === null) return plainNumber(value);
+  return value === NEW_CATEGORY ? "(other)" : featureOf(view, column).categories[value];
 }
 
 function pathList(view, steps, values, leaf, onLeaf) {
@@ -161,10 +168,12 @@ function contributions(view, scorer, row, leaf, output) {
 
 /* The same in a sentence. */
 function story(view, leaf, parts, output) {
-  const named_ = (part) => h("bdi", { class: "name inline" }, view.model.columns[part.column].name);
+  const named_ = (part) => h("bdi", { class: "name inline" }, featureOf(view, part.column).label);
   const up = parts.find((part) => part.value > 0), down = parts.find((part) => part.value < 0);
-  const typical = view.classes && view.classes.length === 2 ? leaf.prediction[1] : leaf.prediction[output];
+  const ofClass = view.classes ? (view.classes.length === 2 ? 1 : output) : null;
+  const typical = leaf.prediction[ofClass === null ? output : ofClass];
   return h("p", { class: "story" }, "An average row of leaf " + leaf.leaf + " gets ",
+    ofClass === null ? null : ["P(", h("bdi", { class: "name inline" }, view.classes[ofClass]), ") = "],
     h("strong", {}, predicted(view, typical)), ". ",
     up ? ["This row's score is raised most by ", named_(up)] : "Nothing raises this row's score",
     down ? [up ? ", and lowered most by " : "; it is lowered most by ", named_(down), "."] : ".");
@@ -176,11 +185,11 @@ function contributionTable(view, leaf, parts, raw, output, values) {
   const largest = Math.max(...parts.map((part) => Math.abs(part.value)), 0);
   const text = inLine(Math.max(largest, Math.abs(leaf.raw[output]) / 100, Math.abs(raw) / 100));
   const line = (name, bar, value, kind) => h("tr", { class: kind || null }, h("td", { class: "what" }, name), h("td", { class: "wide" }, bar), h("td", { class: "number" }, value));
-  const of = view.outputs[output] ? [" of ", named(view.outputs[output])] : null;
+  const of = view.outputs[output] ? [" of ", named(view.classes[output])] : null;
   return h("div", {}, h("h4", {}, "What each feature adds to the score", of),
     h("table", { class: "contributions" }, h("tbody", {},
       line("average row of the leaf", "", text(leaf.raw[output]), "total"),
-      shown.map((part) => line([named(view.model.columns[part.column].name),
+      shown.map((part) => line([named(featureOf(view, part.column).label, featureOf(view, part.column).name),
         h("span", { class: "quiet" }, " = ", h("bdi", {}, short(cellText(view, values, part.column), 24)))],
       signedBar(part.value, largest), text(part.value, true))),
       rest !== 0 ? line(`${parts.length - SHOWN_PARTS} others`, signedBar(rest, largest), text(rest, true)) : null,
