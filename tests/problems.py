@@ -3,10 +3,11 @@
 import copy
 from dataclasses import replace
 
+import bare
 import numpy as np
 import pandas as pd
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf import ModelTreeClassifier
 
 KINDS = ["squared_error", "huber", "poisson", "gamma", "binary", "multiclass"]
 
@@ -61,8 +62,8 @@ def target(kind, score, rng):
 
 def make(kind, **parameters):
     if kind in ("binary", "multiclass"):
-        return ModelTreeClassifier(**parameters)
-    return ModelTreeRegressor(loss=kind, **parameters)
+        return bare.classifier(**parameters)
+    return bare.regressor(loss=kind, **parameters)
 
 
 _known = {}

@@ -1,11 +1,12 @@
 """Counterfactuals: they must work, be within the limits, and no smaller change may work."""
 
+import bare
 import numpy as np
 import pandas as pd
 import pytest
 from problems import FORMS, KINDS, fitted, later
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, counterfactuals, explain
+from glassleaf import ModelTreeClassifier, counterfactuals, explain
 
 
 def changed(row, answer):
@@ -73,7 +74,7 @@ def smallest_on_a_grid(model, row, target, names, X, units):
 def test_no_smaller_change_works(rng, clamp, transform):
     X = pd.DataFrame(rng.normal(size=(800, 3)), columns=list("abc"))
     y = np.where(X["a"] > 0.3, X["b"], -X["b"]) + np.where(X["b"] > 0, 0.5 * X["c"], -X["c"])
-    model = ModelTreeRegressor(max_depth=3, clamp=clamp, transform=transform).fit(X, y)
+    model = bare.regressor(max_depth=3, clamp=clamp, transform=transform).fit(X, y)
     units = {}
     for name in X:
         answer = counterfactuals(model, X.iloc[[0]], 3.0, actionable=[name], max_changes=1)
@@ -103,7 +104,7 @@ def test_known_answer_across_a_border():
     """The score jumps by 10 where x0 passes 0: cheaper than a long way along the slope of x1."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.choice([-1.0, 1.0], 1000), rng.normal(size=1000)])
-    model = ModelTreeRegressor(max_depth=1, split_features=[0], leaf_features=[1], alpha=0)
+    model = bare.regressor(max_depth=1, split_features=[0], leaf_features=[1], alpha=0)
     model.fit(X, 10.0 * (X[:, 0] > 0) + X[:, 1])
     one = counterfactuals(model, [[-1.0, 0.0]], 5.0, bounds={1: (None, None)})
     assert one[0].changes[0].feature == "x0"
@@ -133,7 +134,7 @@ def test_limits_are_kept():
 def test_integers_stay_whole(rng, high):
     X = pd.DataFrame({"n": rng.integers(0, high, 800), "m": rng.integers(0, high, 800)})
     y = np.where(X["n"] > high / 2, X["m"], -2.0 * X["m"]) / high
-    model = ModelTreeRegressor(max_depth=2).fit(X, y)
+    model = bare.regressor(max_depth=2).fit(X, y)
     for k in range(10):
         row = X.iloc[[k]]
         target = float(model.predict(row)[0]) + 0.3
@@ -150,7 +151,7 @@ def test_integers_stay_whole(rng, high):
 
 def test_constant_columns_are_left_alone(rng):
     X = np.column_stack([rng.normal(size=300), np.ones(300)])
-    model = ModelTreeRegressor(max_depth=1).fit(X, X[:, 0])
+    model = bare.regressor(max_depth=1).fit(X, X[:, 0])
     for answer in counterfactuals(model, [[0.0, 1.0]], 1.0):
         assert [change.feature for change in answer.changes] == ["x0"]
 

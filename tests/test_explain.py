@@ -2,6 +2,7 @@
 
 import json
 
+import bare
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import glassleaf
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, leaf_table
+from glassleaf import ModelTreeRegressor, explain, leaf_table
 from glassleaf.explanations import NoCoefficientsError
 from glassleaf.explanations.formulas import formula
 from glassleaf.explanations.rules import Condition
@@ -185,7 +186,7 @@ def test_the_runner_up_is_what_wins_without_the_winner():
     model, X, y = fitted("squared_error", max_depth=1)
     first = explain(model).splits[0].split
     others = [name for name in X if name != first.feature]
-    again = ModelTreeRegressor(max_depth=1, split_features=others).fit(X, y)
+    again = bare.regressor(max_depth=1, split_features=others).fit(X, y)
     second = explain(again).splits[0].split
     assert second.condition == first.runners_up[0].condition
     assert second.gain == pytest.approx(first.runners_up[0].gain)
@@ -216,7 +217,7 @@ def test_text_has_every_leaf(kind, form):
 def test_rules_are_merged_and_in_plain_words(rng):
     X = pd.DataFrame({"grade": np.tile(np.arange(12.0), 100), "income": rng.normal(size=1200)})
     y = np.where((X["grade"] > 3) & (X["grade"] <= 7), X["income"], -X["income"])
-    model = ModelTreeRegressor(max_depth=2, split_features=["grade"]).fit(X, y)
+    model = bare.regressor(max_depth=2, split_features=["grade"]).fit(X, y)
     rules = [leaf.rule_text for leaf in explain(model).leaves]
     assert "3.5 < grade ≤ 7.5" in rules
 
@@ -244,11 +245,11 @@ def test_conditions_in_words(condition, text):
 def test_formulas_are_in_raw_units(rng):
     X = pd.DataFrame({"age": rng.normal(40, 10, 500), "sex": rng.choice(["f", "m"], 500)})
     y = 3.0 + 0.5 * X["age"] - 2.0 * (X["sex"] == "m")
-    model = ModelTreeRegressor(max_depth=0, alpha=1e-9).fit(X, y)
+    model = bare.regressor(max_depth=0, alpha=1e-9).fit(X, y)
     explanation = explain(model)
     found = formula(explanation, explanation.leaves[0])
     assert found == "2 + 0.5·age + 1·[sex = f] - 1·[sex = m]"
-    clamped = explain(ModelTreeRegressor(max_depth=0, clamp=True).fit(X, y))
+    clamped = explain(bare.regressor(max_depth=0, clamp=True).fit(X, y))
     assert f"clip(age, {X['age'].min():.6g}, {X['age'].max():.6g})" in formula(
         clamped, clamped.leaves[0]
     )
@@ -266,7 +267,7 @@ def test_hostile_names_do_not_break_text(rng):
         X[name] = rng.normal(size=800)
     y = np.where(X[HOSTILE[6]] > 0, X[HOSTILE[8]], -X[HOSTILE[8]])
     y += 3.0 * (X[HOSTILE[0]] == HOSTILE[1]) * X[HOSTILE[9]]
-    model = ModelTreeRegressor(max_depth=3, alpha=10).fit(X, y)
+    model = bare.regressor(max_depth=3, alpha=10).fit(X, y)
     n_lines = len(model.export_text().splitlines())
     plain = model.fit(X.set_axis([f"c{k}" for k in range(12)], axis=1).map(str_or_same), y)
     assert abs(n_lines - len(plain.export_text().splitlines())) <= 0
@@ -312,7 +313,7 @@ def test_models_without_coefficients_say_so(rng):
             return (model - y)[:, None]
 
     X = rng.normal(size=(200, 2))
-    model = ModelTreeRegressor(weak_model=Mean(), renormalize=None).fit(X, X[:, 0] > 0)
+    model = bare.regressor(weak_model=Mean(), renormalize=None).fit(X, X[:, 0] > 0)
     for ask in (explain, leaf_table, lambda model: model.export_text()):
         with pytest.raises(NoCoefficientsError, match="have no coefficients"):
             ask(model)
@@ -320,7 +321,7 @@ def test_models_without_coefficients_say_so(rng):
 
 def test_other_estimators_are_refused(rng):
     X = rng.normal(size=(200, 2))
-    pipeline = make_pipeline(StandardScaler(), ModelTreeClassifier()).fit(X, X[:, 0] > 0)
+    pipeline = make_pipeline(StandardScaler(), bare.classifier()).fit(X, X[:, 0] > 0)
     with pytest.raises(TypeError, match="explain the last step"):
         explain(pipeline)
     assert explain(pipeline[-1], pipeline[:-1].transform(X))[0].leaf > 0

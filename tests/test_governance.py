@@ -1,5 +1,6 @@
 """Scores per group against their definitions, and a card that holds hostile text."""
 
+import bare
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +8,7 @@ from problems import KINDS, fitted
 from sklearn.metrics import log_loss, roc_auc_score
 from test_explain import HOSTILE
 
-from glassleaf import ModelTreeClassifier, group_scores, model_card
+from glassleaf import group_scores, model_card
 
 
 @pytest.mark.parametrize("favorable", ["good", "bad"])
@@ -65,7 +66,7 @@ def test_a_group_without_a_class_has_no_rate():
 def test_hostile_text_stays_text(rng):
     X = pd.DataFrame({name: rng.normal(size=400) for name in HOSTILE})
     y = np.where(X[HOSTILE[0]] > 0, "<b>", "a|b\n# c")
-    model = ModelTreeClassifier(max_depth=1).fit(X, y)
+    model = bare.classifier(max_depth=1).fit(X, y)
     card = model_card(
         model, name="<script>", purpose="[x](javascript:1) ![](y)", groups=group_scores(
             model, X, y, rng.choice(["<i>", "|", "\n\n# head"], 400)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from bare import BARE
 from problems import KINDS, fitted
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -15,7 +16,7 @@ def test_a_tree_of_the_same_form_is_found_again(kind):
     teacher, X, _ = fitted(kind)
     is_classifier = kind in ("binary", "multiclass")
     given = {} if is_classifier else {"loss": kind}
-    found = mimic(teacher, X, max_depth=3, alpha=1e-3, **given)
+    found = mimic(teacher, X, **BARE | given | {"max_depth": 3, "alpha": 1e-3})
     assert isinstance(found.student, ModelTreeClassifier if is_classifier else ModelTreeRegressor)
     assert found.fidelity.r2 > (0.5 if kind in ("poisson", "gamma") else 0.8)  # heavy tails
     assert found.fidelity.rows == 125
@@ -27,8 +28,8 @@ def test_a_tree_of_the_same_form_is_found_again(kind):
 def test_soft_labels_are_cross_entropy(rng):
     """A logistic teacher is found to many digits, though its labels would be separable."""
     X = rng.normal(size=(2000, 3))
-    found = mimic(lambda X: np.column_stack([expit(-X[:, 0]), expit(X[:, 0])]), X, max_depth=0,
-                  alpha=0.0)  # fmt: skip
+    given = BARE | {"max_depth": 0, "alpha": 0.0}
+    found = mimic(lambda X: np.column_stack([expit(-X[:, 0]), expit(X[:, 0])]), X, **given)
     np.testing.assert_allclose(found.student.tree_.coef[0], [1.0, 0.0, 0.0], atol=1e-6)
     assert found.student.tree_.n_samples[0] == 1500
     assert found.fidelity.r2 > 1 - 1e-9 and found.fidelity.auc > 0.999
@@ -36,7 +37,7 @@ def test_soft_labels_are_cross_entropy(rng):
 
 def test_rows_are_counted_once():
     teacher, X, _ = fitted("multiclass")
-    student = mimic(teacher, X, min_samples_leaf=40).student
+    student = mimic(teacher, X, **BARE, min_samples_leaf=40).student
     explanation = explain(student)
     assert sum(leaf.rows for leaf in explanation.leaves) == explanation.rows == 375
     assert min(leaf.rows for leaf in explanation.leaves) >= 35
@@ -74,13 +75,13 @@ def test_xgboost(rng):
     score = np.where(X["a"] > 0, 2 * X["b"], -X["b"]) + X["c"]
     y = (score + rng.logistic(size=3000) > 0).astype(int)
     teacher = xgboost.XGBClassifier(n_estimators=50, max_depth=4).fit(X, y)
-    found = mimic(teacher, X)
+    found = mimic(teacher, X, **BARE)
     assert found.fidelity.auc > 0.95 and found.fidelity.agreement > 0.9
     label = LogisticRegression().fit(X, teacher.predict(X))
     linear = (label.predict(X) == teacher.predict(X)).mean()
     assert found.fidelity.agreement > linear
     regressor = xgboost.XGBRegressor(n_estimators=50, max_depth=4).fit(X, score)
-    assert mimic(regressor, X).fidelity.r2 > 0.95
+    assert mimic(regressor, X, **BARE).fidelity.r2 > 0.95
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """Every display draws every kind of model, on its own axes or on given ones."""
 
+import bare
 import numpy as np
 import pandas as pd
 import pytest
 from problems import FORMS, fitted, later
 
-from glassleaf import ModelTreeRegressor, explain
+from glassleaf import explain
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
@@ -91,7 +92,7 @@ def test_tree_names_splits_leaves_and_features():
 
 def test_bars_of_the_tree_are_coefficient_times_spread(rng):
     X = rng.normal(size=(500, 2))
-    model = ModelTreeRegressor(max_depth=0).fit(X, 2.0 * X[:, 0] - X[:, 1])
+    model = bare.regressor(max_depth=0).fit(X, 2.0 * X[:, 0] - X[:, 1])
     display = TreeDisplay.from_estimator(model)
     widths = [patch.get_width() for patch in display.ax_.patches]
     names = list(explain(model).importance)
@@ -105,7 +106,7 @@ def test_no_text_of_the_tree_covers_another(rng, max_leaf_nodes):
         rng.normal(size=(3000, 8)), columns=[f"a rather long name {k}" for k in "abcdefgh"]
     )
     y = sum(np.abs(X.iloc[:, k]) * X.iloc[:, 7 - k] for k in range(4))
-    model = ModelTreeRegressor(max_leaf_nodes=max_leaf_nodes, max_depth=None).fit(X, y)
+    model = bare.regressor(max_leaf_nodes=max_leaf_nodes, max_depth=None).fit(X, y)
     assert model.get_n_leaves() == max_leaf_nodes
     display = TreeDisplay.from_estimator(model)
     display.figure_.canvas.draw()
@@ -141,7 +142,7 @@ def test_gain_curve_peaks_at_the_split():
 def test_dependence_has_the_kinks_of_the_tree():
     rng = np.random.default_rng(2)
     X = rng.uniform(-1, 1, size=(4000, 2))
-    model = ModelTreeRegressor(max_depth=1).fit(X, np.where(X[:, 0] > 0, 3 * X[:, 0], -X[:, 0]))
+    model = bare.regressor(max_depth=1).fit(X, np.where(X[:, 0] > 0, 3 * X[:, 0], -X[:, 0]))
     found = DependenceDisplay.from_estimator(model, X, 0, max_rows=100).dependence
     assert found.kinks == (model.tree_.threshold[0],)
     for value, mean in list(zip(found.values, found.mean, strict=True))[::20]:
@@ -174,7 +175,7 @@ def test_regions_refuse_categories():
 
 def test_formulas_in_names_are_not_drawn(rng):
     X = pd.DataFrame({r"$\frac{1}{$": rng.normal(size=300), "$$": rng.choice(["$a$", "$"], 300)})
-    model = ModelTreeRegressor(max_depth=2).fit(X, np.abs(X.iloc[:, 0]))
+    model = bare.regressor(max_depth=2).fit(X, np.abs(X.iloc[:, 0]))
     for drawn in (
         TreeDisplay.from_estimator(model),
         GainDisplay.from_estimator(model),

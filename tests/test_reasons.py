@@ -1,11 +1,12 @@
 """Reason codes: signed, ordered, and neutral values that are neutral."""
 
+import bare
 import numpy as np
 import pandas as pd
 import pytest
 from problems import FORMS, KINDS, fitted, later
 
-from glassleaf import ModelTreeRegressor, explain, reasons, shap_values
+from glassleaf import explain, reasons, shap_values
 
 
 def contributions(model, rows, background):
@@ -62,7 +63,7 @@ def test_neutral_values_are_neutral(kind, form):
 def test_known_answer():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(1000, 3)) + [5.0, 0.0, 0.0], columns=["income", "debt", "z"])
-    model = ModelTreeRegressor(max_depth=0, alpha=0).fit(X, X["income"] - 2 * X["debt"])
+    model = bare.regressor(max_depth=0, alpha=0).fit(X, X["income"] - 2 * X["debt"])
     row = pd.DataFrame({"income": [4.0], "debt": [3.0], "z": [1.0]})
     first, second = reasons(model, row)[0][:2]
     assert (first.feature, second.feature) == ("debt", "income")

@@ -3,12 +3,13 @@
 from itertools import combinations
 from math import factorial
 
+import bare
 import numpy as np
 import pandas as pd
 import pytest
 from problems import FORMS, KINDS, fitted, later, raw_of, with_subsets
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, shap_values
+from glassleaf import explain, shap_values
 
 
 def brute_force(model, X, background):
@@ -86,7 +87,7 @@ def test_many_rows_and_background_rows_agree_with_few():
 
 def test_a_feature_that_no_model_uses_gets_nothing(rng):
     X = rng.normal(size=(400, 3))
-    model = ModelTreeRegressor(split_features=[0], leaf_features=[0, 1], max_depth=2)
+    model = bare.regressor(split_features=[0], leaf_features=[0, 1], max_depth=2)
     model.fit(X, np.where(X[:, 0] > 0, X[:, 1], 0) + X[:, 2])
     assert (shap_values(model, X[:20], X).values[:, 2] == 0).all()
 
@@ -95,7 +96,7 @@ def test_known_answer_of_a_product_of_split_and_slope():
     """f = [x0 > 0] * x1 against one background row, by hand."""
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.choice([-1.0, 1.0], 2000), rng.normal(size=2000)])
-    model = ModelTreeRegressor(max_depth=1, split_features=[0], leaf_features=[1], alpha=0.0)
+    model = bare.regressor(max_depth=1, split_features=[0], leaf_features=[1], alpha=0.0)
     model.fit(X, np.where(X[:, 0] > 0, X[:, 1], 0.0))
     found = shap_values(model, np.array([[1.0, 3.0]]), np.array([[-1.0, 1.0]]))
     np.testing.assert_allclose(found.values, [[2.0, 1.0]], atol=1e-6)
@@ -120,7 +121,7 @@ def test_shap_plots_take_it(rng):
     pytest.importorskip("matplotlib").use("agg")
     plt = pytest.importorskip("matplotlib.pyplot")
     X = rng.normal(size=(200, 4))
-    model = ModelTreeClassifier().fit(X, X[:, 0] * X[:, 1] > 0)
+    model = bare.classifier().fit(X, X[:, 0] * X[:, 1] > 0)
     found = shap_values(model, X, X).to_shap()
     shap.plots.bar(found, show=False)
     shap.plots.waterfall(found[0], show=False)
