@@ -9,7 +9,7 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.significance import chance
 
 # Loss, number of runs.
-RUNS = {"squared_error": 200, "log_loss": 80, "poisson": 80}
+RUNS = {"squared_error": 160, "log_loss": 60, "poisson": 60}
 
 
 def table(rng, n):

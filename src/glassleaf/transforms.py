@@ -119,9 +119,11 @@ def _kurtosis(values: Floats, weight: Floats) -> float:
 def _explained(term: Floats, slope: Floats, weight: Floats) -> float:
     """How much of the slope's variance is linear in the term, in units of its own variance."""
     centered = term - np.average(term, weights=weight)
-    variance = float(weight @ centered**2)
-    if variance <= 0:
+    largest = np.abs(centered).max()
+    if largest <= 0:
         return 0.0
+    centered = centered / largest  # squares of huge numbers would overflow
+    variance = float(weight @ centered**2)
     return float((((weight * centered) @ slope) ** 2).sum() / variance)
 
 
