@@ -392,9 +392,10 @@ def shortlist(candidates: Iterable[FeatureGains], size: int, min_gain: float) ->
     )
     per_feature = max(1, -(-size // _SHORTLISTED_FEATURES))
     found: list[Split] = []
-    best = features[0].gains.max() if features else 0.0
-    promising = [feature for feature in features if feature.gains.max() >= _PROMISING * best]
-    for feature in promising[: -(-size // per_feature)]:
+    if sum(int(np.isfinite(feature.gains).sum()) for feature in features) > size:
+        best = features[0].gains.max()
+        features = [feature for feature in features if feature.gains.max() >= _PROMISING * best]
+    for feature in features[: -(-size // per_feature)]:
         found += [_describe(feature, k) for k in _apart(feature, per_feature, min_gain)]
     return found[:size]
 
