@@ -13,7 +13,7 @@ def shortest_between(low: float, high: float) -> float:
     Of several with as many digits, the one nearest to the middle.
 
     >>> shortest_between(48.2, 50.7), shortest_between(-3.0, 2.0), shortest_between(0.1234, 0.1239)
-    (50.0, 0.0, 0.1235)
+    (50.0, 0.0, 0.1236)
     """
     if low <= 0.0 < high:
         return 0.0

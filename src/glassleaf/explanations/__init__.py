@@ -62,7 +62,8 @@ def explain(
     >>> import numpy as np
     >>> from glassleaf import ModelTreeRegressor, explain
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
-    >>> model = ModelTreeRegressor(max_depth=1).fit(X, np.where(X[:, 0] > 0, X[:, 1], -X[:, 1]))
+    >>> y = np.where(X[:, 0] > 0, X[:, 1], -X[:, 1])
+    >>> model = ModelTreeRegressor(max_depth=1, alpha=0).fit(X, y)
     >>> [round(leaf.coef[0][1], 2) for leaf in explain(model).leaves]
     [-1.0, 1.0]
     >>> row = explain(model, X[:1])[0]
