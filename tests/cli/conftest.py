@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import subprocess
 import sys
@@ -15,13 +14,12 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
+from csv_files import Call, write_csv
 from typer.testing import CliRunner
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.cli import main
 from glassleaf.cli.tour import loans
-
-Call = Callable[..., Any]
 
 
 @pytest.fixture
@@ -85,19 +83,3 @@ def regressor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     y = table["age"].to_numpy() * 2 + table["years_employed"].to_numpy()
     ModelTreeRegressor(max_depth=1).fit(X, y).save(path)
     return path
-
-
-def write_csv(path: Path, table: Any, **options: Any) -> None:
-    """A table as CSV, by other code than that under test."""
-    with open(path, "w", newline="", encoding=options.pop("encoding", "utf-8")) as file:
-        writer = csv.writer(file, lineterminator="\n", **options)
-        writer.writerow(table.column_names)
-        for row in table.to_pylist():
-            writer.writerow("" if value is None else value for value in row.values())
-
-
-def read_csv(
-    path: Path | str, text: str | None = None, delimiter: str = ","
-) -> list[dict[str, str]]:
-    content = text if text is not None else Path(path).read_text()
-    return list(csv.DictReader(content.splitlines(), delimiter=delimiter))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import Call, write_csv
+from csv_files import Call, write_csv
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from conftest import Call, write_csv
+from csv_files import Call, write_csv
 
 import glassleaf
 from glassleaf.cli.tour import loans

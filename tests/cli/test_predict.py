@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from conftest import Call, read_csv, write_csv
+from csv_files import Call, read_csv, write_csv
 
 import glassleaf
 from glassleaf.cli import delimited

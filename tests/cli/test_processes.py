@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from conftest import write_csv
+from csv_files import write_csv
 
 from glassleaf.cli.tour import loans
 
