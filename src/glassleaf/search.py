@@ -221,7 +221,8 @@ def category_order(
     it is a good guess that needs no enumeration. "Missing" is a category like the others.
     """
     here = slice(first, first + feature.n_bins)
-    weight = sums.values[here, -1]
+    # The weight of a bin that is not stored is a difference: nothing may be a little less than 0.
+    weight = np.maximum(sums.values[here, -1], 0.0)
     points = sums.values[here, :-1]
     if sums.columns is not None:
         factor = np.divide(
