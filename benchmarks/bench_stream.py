@@ -41,7 +41,9 @@ _FIT = """
 import sys, time, resource, logging
 from glassleaf import ModelTreeRegressor
 start = time.perf_counter()
-tree = ModelTreeRegressor(max_depth=3, backend="stream", verbose=int(sys.argv[2])).fit(sys.argv[1], "y")
+options = {} if sys.argv[3] == "full" else {"rescore": 0, "significance": None}
+tree = ModelTreeRegressor(max_depth=3, backend="stream", verbose=int(sys.argv[2]), **options)
+tree.fit(sys.argv[1], "y")
 seconds = time.perf_counter() - start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 print(f"{seconds:.1f} s, peak {peak:.2f} GB, {tree.get_n_leaves()} leaves,"
@@ -54,6 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, nargs="+", default=[1, 5], help="in millions")
     parser.add_argument("--folder", type=Path, default=None, help="for data and shards")
+    parser.add_argument("--light", action="store_true", help="the criterion alone decides")
     parser.add_argument("--verbose", type=int, default=0)
     given = parser.parse_args()
     for millions in given.rows:
@@ -66,6 +69,7 @@ def main() -> None:
                 f"{millions:g} M rows, {size:.2f} GB, made in {time.perf_counter() - start:.0f} s"
             )
             command = [sys.executable, "-c", _FIT, str(folder / "data"), str(given.verbose)]
+            command.append("light" if given.light else "full")
             subprocess.run(command, check=True, env=os.environ | {"TMPDIR": str(folder)})
             sys.stdout.flush()
         finally:

@@ -536,7 +536,7 @@ default="from_dtype"
     n_jobs : int or None, default=None
         Number of threads; None: all cores. The tree does not depend on it.
     verbose : int, default=0
-        1: report every batch of nodes on standard error.
+        1: report every batch of nodes on standard error; 2: every pass over the rows.
     random_state : int, RandomState or None, default=None
         Which rows ``max_leaf_nodes="auto"`` sets aside; None counts as 0. All else is
         deterministic.
@@ -1013,7 +1013,7 @@ def _progress(verbose: Any) -> Iterator[None]:
     handler.setFormatter(logging.Formatter("glassleaf: %(message)s"))
     usual = log.level
     log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    log.setLevel(logging.INFO if level == 1 else logging.DEBUG)
     try:
         yield
     finally:

@@ -64,7 +64,7 @@ class TargetUnits:
         raw = np.tile(self.start, (len(y), 1))
         given = raw.ravel() if self.loss.n_outputs == 1 else raw
         _, slope, _ = self.loss.derivatives(y, given, with_hessian=False)
-        return slope.reshape(len(y), -1) * part.weight[:, None]
+        return slope.reshape(len(y), self.loss.n_outputs) * part.weight[:, None]
 
 
 def summarize_targets(part: Part, limit: float) -> TargetSummary:

@@ -22,6 +22,7 @@ from glassleaf.losses import Loss
 from glassleaf.newton import Penalty
 from glassleaf.parts import Part
 from glassleaf.preparation import Roles, Wishes, learn
+from glassleaf.progress import Observed, is_watched
 from glassleaf.pruning import prune_by_held_out, prune_weakest
 from glassleaf.records import category_sides, mean_targets, what_was_seen
 from glassleaf.renormalizers import Renormalizer
@@ -78,12 +79,16 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
 def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Tree:
     """Grow a tree on the rows of a backend, whose shards are parts of a table."""
     _kernels.prepare()
+    watched = Observed(backend, settings.max_depth) if is_watched() else None
+    backend = backend if watched is None else watched
     plan = learn(backend, names, roles, _wishes(settings))
     design, units = plan.design, plan.units
     _check_size(design.layout, settings)
     backend.become(build_rows, plan)
     if settings.held_out is not None:
         skip_draws(settings.held_out, plan.n_rows)
+    if watched is not None:
+        watched.n_rows = plan.n_rows
     search = _split_search(plan.blocks, design, plan.n_rows, settings)
     models: LinearModels | CustomModels
     if settings.weak_model is None:
@@ -91,7 +96,8 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
         models = LinearModels(backend, design.layout, settings.loss, penalty, settings.shrinkage)
     else:
         models = CustomModels(backend, settings.weak_model, settings.loss)
-    nodes = grow(backend, models, search, _limits(search, settings), units.start)
+    start_level = None if watched is None else watched.start_level
+    nodes = grow(backend, models, search, _limits(search, settings), units.start, start_level)
     if isinstance(models, LinearModels):
         nodes = _finished(backend, models, search, nodes, design, settings)
     ranges = _clamps(backend, nodes, design) if settings.clamp else None

@@ -50,13 +50,13 @@ class Backend(Protocol):
 
 
 # Bytes that the summaries of all columns of a part may take together.
-_SUMMARY_BYTES = 1 << 28
+_SUMMARY_BYTES = 1 << 26
 
 
 def summary_limit(n_columns: int) -> int:
     """Distinct values that a summary of one column may hold where summaries are sent about.
 
     >>> summary_limit(30), summary_limit(200)
-    (262144, 83886)
+    (139810, 20971)
     """
-    return min(max(_SUMMARY_BYTES // (16 * max(n_columns, 1)), 1 << 13), 1 << 18)
+    return min(max(_SUMMARY_BYTES // (16 * max(n_columns, 1)), 1 << 14), 1 << 18)

@@ -38,7 +38,10 @@ class StoredShard:
         """The object; its arrays are those in the file."""
         if self._path.exists() and self._path.stat().st_size:
             self._map = np.memmap(self._path, dtype=np.uint8, mode="r+")
-        given = [memoryview(self._map[start:stop]) for start, stop in self._regions]
+        given = [
+            memoryview(self._map[start:stop] if stop > start else bytearray())
+            for start, stop in self._regions
+        ]
         return pickle.loads(self._recipe, buffers=given)
 
     def close(self) -> None:
