@@ -214,8 +214,8 @@ INTERRUPTED = """
     backend.DaskBackend._total = slow
 
     if __name__ == "__main__":
-        X = da.random.normal(size=(2000, 3), chunks=(500, 3))
-        ModelTreeRegressor(backend="dask", n_jobs=2).fit(X, X[:, 0])
+        X = da.random.normal(size=(1000, 3), chunks=(500, 3))
+        ModelTreeRegressor(backend="dask", n_jobs=1).fit(X, X[:, 0])
 """
 
 

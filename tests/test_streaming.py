@@ -165,6 +165,19 @@ def test_a_stored_shard_is_changed_in_place(tmp_path):
     assert (tmp_path / "0.shard").stat().st_size == size
 
 
+def test_every_pass_is_reported(tmp_path, caplog):
+    X, y, _ = problem(500)
+    folder = write(X.assign(_y=y), tmp_path, 2)
+    with caplog.at_level("DEBUG", logger="glassleaf.progress"):
+        ModelTreeRegressor(max_depth=1).fit(folder, "_y")
+    found = [record.progress for record in caplog.records if hasattr(record, "progress")]
+    assert [own.n_passes for own in found] == list(range(1, len(found) + 1))
+    assert {own.level for own in found} >= {-1, 0}
+    sums = next(own for own in found if own.name == "model_sums")
+    assert sums.nodes == (0,) and sums.n_rows == 500 and sums.rows_per_second > 0
+    assert "rows/s" in str(sums)
+
+
 # --- summaries -----------------------------------------------------------------------------------
 
 

@@ -45,9 +45,9 @@ class Progress:
         where = "preparing" if self.level == _PREPARING else f"level {self.level}"
         nodes = f", {len(self.nodes)} node(s) from {self.nodes[0]}" if self.nodes else ""
         left = "" if np.isnan(self.seconds_left) else f", about {self.seconds_left:.0f} s left"
+        speed = f", {self.rows_per_second:.3g} rows/s" if self.n_rows else ""
         return (
-            f"{where}{nodes}: pass {self.n_passes}, {self.name}, {self.seconds:.2f} s,"
-            f" {self.rows_per_second:.3g} rows/s{left}"
+            f"{where}{nodes}: pass {self.n_passes}, {self.name}, {self.seconds:.2f} s{speed}{left}"
         )
 
 
