@@ -183,6 +183,53 @@ def test_no_scheduler_is_a_clear_error(monkeypatch):
     assert time.monotonic() - start < 20
 
 
+def test_a_scheduler_that_dies_is_a_clear_error(tmp_path, monkeypatch):
+    file = tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen(
+        [*dask, "scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", file], **quiet
+    )
+    worker = subprocess.Popen(
+        [*dask, "worker", "--no-nanny", "--no-dashboard", "--nthreads", "1",
+         "--scheduler-file", file, "--local-directory", tmp_path], **quiet
+    )  # fmt: skip
+    total = backend.DaskBackend._total
+
+    def kill_when_built(self, function, tasks):
+        if self._n_changes >= 2:
+            scheduler.kill()
+        return total(self, function, tasks)
+
+    monkeypatch.setattr(backend.DaskBackend, "_total", kill_when_built)
+    monkeypatch.setattr(backend, "_PATIENCE", 5.0)
+    X, y, _ = problem(300)
+    frame = dd.from_pandas(X.assign(_y=y), npartitions=2, sort=False)
+    try:
+        with distributed.Client(scheduler_file=str(file), timeout=30, set_as_default=False) as own:
+            own.wait_for_workers(1, timeout=30)
+            start = time.monotonic()
+            with pytest.raises(BackendError, match="lost this fit"):
+                ModelTreeRegressor(backend=own).fit(frame, "_y")
+            assert time.monotonic() - start < 60
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+def test_an_error_on_a_worker_is_passed_on(client, tmp_path):
+    X, y, _ = problem(100)
+    X.assign(_y=y).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match="needs y >= 0"):
+        ModelTreeRegressor(loss="poisson", backend=client).fit(tmp_path, "_y")
+    model = ModelTreeRegressor(max_depth=0, backend=client).fit(tmp_path, "_y")
+    assert model.tree_.n_samples[0] == 100
+    X.assign(_y=np.nan).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match="b.parquet: y contains NaN"):
+        ModelTreeRegressor(backend=client).fit(tmp_path, "_y")
+
+
 def test_a_local_fit_does_not_import_dask():
     found = script(
         """

@@ -180,6 +180,8 @@ class DaskBackend:
         self._n_changes += 1
 
     def _submit(self, name: str, number: int, call: Callable[..., Any], *given: Any) -> Any:
+        if self._client.status in ("closing", "closed"):
+            raise self._lost("the client was closed")
         key = (f"glassleaf-{name}-{uuid.uuid4().hex}", number)
         return self._client.submit(call, *given, key=key, pure=False)
 
@@ -199,30 +201,37 @@ class DaskBackend:
 
     def _result(self, future: Any) -> Any:
         """Wait for a result, but not for a cluster that is no more."""
-        gone_since = None
+        last_seen = time.monotonic()
         while True:
             try:
                 self._distributed.wait([future], timeout=_LOOK_EVERY)
+                if future.status == "error":
+                    raise self._failure(future)
                 return future.result(timeout=_PATIENCE)
-            except self._distributed.KilledWorker as error:
-                raise BackendError(
-                    f"Workers died again and again on the same rows: {error} They may be out of"
-                    " memory: use more workers, or smaller partitions."
-                ) from error
-            except (self._distributed.CancelledError, OSError) as error:
-                if not isinstance(error, TimeoutError):
-                    raise BackendError(
-                        f"The Dask cluster lost this fit ({error!r}). Its scheduler may have gone,"
-                        " or rows that cannot be read again (scattered or persisted data)."
-                    ) from error
-            if self._is_there():
-                gone_since = None
-            else:
-                gone_since = gone_since or time.monotonic()
-                if time.monotonic() - gone_since > _PATIENCE:
-                    raise BackendError(
-                        f"The Dask cluster has had no scheduler or no worker for {_PATIENCE:g} s."
-                    )
+            except self._distributed.CancelledError as error:
+                raise self._lost(repr(error)) from error
+            except TimeoutError:
+                if self._is_there():
+                    last_seen = time.monotonic()
+                elif time.monotonic() - last_seen > _PATIENCE:
+                    reason = f"no scheduler or no worker for {_PATIENCE:g} s"
+                    raise self._lost(reason) from None
+
+    def _failure(self, future: Any) -> BaseException:
+        """What went wrong on a worker: an error of its own, or that it died."""
+        error: BaseException = future.exception(timeout=_PATIENCE)
+        if not isinstance(error, self._distributed.KilledWorker):
+            return error
+        return BackendError(
+            f"Workers died again and again on the same rows: {error} They may be out of memory: use"
+            " more workers, or smaller partitions."
+        )
+
+    def _lost(self, reason: str) -> BackendError:
+        return BackendError(
+            f"The Dask cluster lost this fit ({reason}). Its scheduler or its workers may be gone,"
+            " or rows that cannot be read again (scattered or persisted data)."
+        )
 
     def _is_there(self) -> bool:
         if self._client.status != "running":
