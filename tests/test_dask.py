@@ -218,6 +218,14 @@ def test_a_scheduler_that_dies_is_a_clear_error(tmp_path, monkeypatch):
             process.wait()
 
 
+def test_a_cluster_of_its_own(tmp_path):
+    X, y, _ = problem(300)
+    X.assign(_y=y).to_parquet(tmp_path / "a.parquet")
+    whole = ModelTreeRegressor(max_depth=1).fit(X, y)
+    own = ModelTreeRegressor(max_depth=1, backend="dask", n_jobs=1).fit(tmp_path, "_y")
+    assert_same_tree(own.tree_, whole.tree_)
+
+
 def test_an_error_on_a_worker_is_passed_on(client, tmp_path):
     X, y, _ = problem(100)
     X.assign(_y=y).to_parquet(tmp_path / "a.parquet")

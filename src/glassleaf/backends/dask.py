@@ -204,7 +204,8 @@ class DaskBackend:
         last_seen = time.monotonic()
         while True:
             try:
-                self._distributed.wait([future], timeout=_LOOK_EVERY)
+                with self._client.as_current():
+                    self._distributed.wait([future], timeout=_LOOK_EVERY)
                 if future.status == "error":
                     raise self._failure(future)
                 return future.result(timeout=_PATIENCE)
