@@ -10,37 +10,22 @@ from sklearn.preprocessing import StandardScaler
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, training, weak_models
 from glassleaf import rows as on_rows
 from glassleaf.backends import local
-from glassleaf.compressed import Compressed
+from glassleaf.parts import Part
 from glassleaf.table import frame_table, raw_matrix
 from glassleaf.tree import term_matrix
 
 
-def cut(stored, start, stop):
-    ptr = stored.ptr[start : stop + 1]
-    here = slice(ptr[0], ptr[-1])
-    values = stored.val[here].copy() if len(stored.val) else stored.val
-    return Compressed(ptr - ptr[0], stored.idx[here].copy(), values, stored.per_row)
-
-
 class Shards:
-    """A backend as plain as can be: seven pieces of rows, results added one by one."""
+    """A backend as plain as can be: seven parts of the rows, results added one by one."""
 
     n_shards = 7
+    largest_summary = np.inf
 
-    def __init__(self, rows, n_threads):
-        ends = [len(rows.weight) * k // self.n_shards for k in range(self.n_shards + 1)]
+    def __init__(self, part, n_threads):
+        ends = [len(part.y) * k // self.n_shards for k in range(self.n_shards + 1)]
         self.shards = [
-            on_rows.Rows(
-                dense=rows.dense[a:b].copy(),
-                sparse=cut(rows.sparse, a, b),
-                n_sparse=rows.n_sparse,
-                target=rows.target[a:b].copy(),
-                weight=rows.weight[a:b].copy(),
-                blocks=[cut(block, a, b) for block in rows.blocks],
-                spans={0: (0, b - a)},
-                vectors=rows.vectors[a:b].copy(),
-            )
-            for a, b in zip(ends, ends[1:], strict=False)
+            Part(part.table.take(slice(a, b)), part.y[a:b], part.weight[a:b], number)
+            for number, (a, b) in enumerate(zip(ends, ends[1:], strict=False))
         ]
 
     def __enter__(self):
@@ -48,6 +33,9 @@ class Shards:
 
     def __exit__(self, *error):
         pass
+
+    def become(self, function, *given):
+        self.shards = [function(shard, *given) for shard in self.shards]
 
     def sum(self, function, tasks, then=None, work=0):
         totals = []

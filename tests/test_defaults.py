@@ -13,7 +13,7 @@ NEUTRAL = {
     "monotonic_cst",
     "loss", "class_weight", "max_depth", "max_leaf_nodes", "min_samples_leaf", "max_bins",
     "categorical_features", "split_features", "leaf_features", "weak_model", "n_jobs", "verbose",
-    "random_state",
+    "backend", "random_state",
 }  # fmt: skip
 # As the paper describes it, and METHOD.md reads it.
 OF_THE_PAPER = {

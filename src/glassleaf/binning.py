@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.compressed import Compressed, Entries, from_columns, uniform
+from glassleaf.summaries import NumericSummary, Values
 
 Floats = NDArray[np.float64]
 BIN_DTYPE = np.uint16
@@ -65,29 +66,21 @@ class Block:
 WHOLE = Block((FeatureBins(-1, 0, np.zeros(0), np.zeros(0), False),), (0,))
 
 
-def learn_bins(values: Floats, weight: Floats | None, max_bins: int) -> tuple[Floats, Floats]:
-    """Smallest and largest value of every bin, from the values that are not missing.
+def learn_bins(found: Values, max_bins: int) -> tuple[Floats, Floats]:
+    """Smallest and largest value of every bin, from the distinct values and their weights.
 
-    >>> learn_bins(np.array([3.0, 1.0, 3.0, 2.0]), None, 255)
+    >>> from glassleaf.summaries import values_of
+    >>> learn_bins(values_of(np.array([3.0, 1.0, 3.0, 2.0]), None), 255)
     (array([1., 2., 3.]), array([1., 2., 3.]))
-    >>> learn_bins(np.arange(100.0), None, 4)
+    >>> learn_bins(values_of(np.arange(100.0), None), 4)
     (array([ 0., 25., 50., 75.]), array([24., 49., 74., 99.]))
     """
-    if weight is None:
-        ordered = np.sort(values)
-        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        distinct = ordered[first]
-        cumulative = np.append(first[1:], len(ordered)).astype(np.float64)
-    else:
-        order = np.argsort(values)
-        ordered = values[order]
-        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        distinct = ordered[first]
-        cumulative = np.cumsum(np.add.reduceat(weight[order], first))
+    distinct = found.values
     if len(distinct) <= max_bins:
         return distinct, distinct
     # The last distinct value of every bin: where the cumulative weight reaches k / max_bins. The
     # tolerance makes k copies of a row and one row of weight k agree.
+    cumulative = np.cumsum(found.weight)
     targets = cumulative[-1] * np.arange(1, max_bins) / max_bins
     ends = np.unique(np.searchsorted(cumulative, targets * (1 - 1e-12)))
     ends = np.unique(np.append(ends, len(distinct) - 1))
@@ -95,43 +88,40 @@ def learn_bins(values: Floats, weight: Floats | None, max_bins: int) -> tuple[Fl
     return distinct[starts], distinct[ends]
 
 
-def numeric_bins(
-    column: int, values: Floats, weight: Floats | None, max_bins: int, may_omit: bool
-) -> tuple[FeatureBins, NDArray[np.uint16]]:
-    """Bins of a numeric column, and every row's bin.
+def numeric_bins(column: int, found: NumericSummary, max_bins: int, may_omit: bool) -> FeatureBins:
+    """Bins of a numeric column.
 
     If it ``may_omit`` a bin and most values are zero, the bin of the zeros is the default.
     """
-    missing = np.isnan(values)
-    has_missing = bool(missing.any())
-    present = ~missing if has_missing else slice(None)
-    kept = values[present]
-    lower = upper = np.zeros(0)
-    if len(kept):
-        lower, upper = learn_bins(kept, None if weight is None else weight[present], max_bins)
-    codes = np.empty(len(values), dtype=BIN_DTYPE)
-    _kernels.assign_bins(values, upper, len(upper), codes)
-    is_rare = np.count_nonzero(values) <= _RARE_SHARE * len(values)
+    assert found.values is not None
+    lower, upper = learn_bins(found.values, max_bins)
+    if found.values.error and lower[0] > found.low:
+        lower = np.concatenate([[found.low], lower[1:]])
+    is_rare = found.n_nonzero + found.n_missing <= _RARE_SHARE * found.n_rows
     default_bin = int(np.searchsorted(upper, 0.0)) if may_omit and is_rare else -1
-    return FeatureBins(column, len(upper), lower, upper, False, default_bin), codes
+    return FeatureBins(column, len(upper), lower, upper, False, default_bin)
 
 
-def category_bins(
-    column: int, codes: NDArray[np.int32], n_categories: int, may_omit: bool
-) -> tuple[FeatureBins, NDArray[np.uint16]]:
-    """Bins of a categorical column given as codes (-1 missing), and every row's bin."""
-    bins = np.where(codes >= 0, codes, n_categories).astype(BIN_DTYPE)
-    most_frequent = int(np.argmax(np.bincount(bins, minlength=n_categories + 1)))
-    default_bin = most_frequent if may_omit else -1
+def category_bins(column: int, counts: Sequence[int], may_omit: bool) -> FeatureBins:
+    """Bins of a categorical column, given how often each category and "missing" (last) occurs."""
+    default_bin = int(np.argmax(counts)) if may_omit else -1
     none = np.zeros(0)
-    return FeatureBins(column, n_categories, none, none, True, default_bin), bins
+    return FeatureBins(column, len(counts) - 1, none, none, True, default_bin)
 
 
-def make_blocks(
-    features: Sequence[FeatureBins],
-    codes: Sequence[NDArray[np.uint16]],
-    bins_at_once: dict[bool, int],
-) -> tuple[list[Block], list[Compressed]]:
+def number_codes(bins: FeatureBins, values: Floats) -> NDArray[np.uint16]:
+    """Every row's bin of a numeric column."""
+    codes = np.empty(len(values), dtype=BIN_DTYPE)
+    _kernels.assign_bins(values, bins.upper, len(bins.upper), codes)
+    return codes
+
+
+def category_codes(bins: FeatureBins, codes: NDArray[np.int32]) -> NDArray[np.uint16]:
+    """Every row's bin of a categorical column given as codes (-1 missing)."""
+    return np.where(codes >= 0, codes, bins.n_values).astype(BIN_DTYPE)
+
+
+def make_blocks(features: Sequence[FeatureBins], bins_at_once: dict[bool, int]) -> list[Block]:
     """Group the features for summing, those with a default bin apart from those without.
 
     ``bins_at_once`` is the largest number of bins in a block, for features with and without. No
@@ -139,13 +129,11 @@ def make_blocks(
     """
     quarter = -(-sum(bins.n_bins for bins in features) // 4)
     blocks: list[Block] = []
-    rows: list[Compressed] = []
     for has_default in (False, True):
         alike = [k for k, bins in enumerate(features) if (bins.default_bin >= 0) == has_default]
         for together in _groups(features, alike, min(bins_at_once[has_default], quarter)):
             blocks.append(_block([features[k] for k in together]))
-            rows.append(_block_rows(blocks[-1], [codes[k] for k in together]))
-    return blocks, rows
+    return blocks
 
 
 def _groups(
@@ -169,7 +157,8 @@ def _block(features: Sequence[FeatureBins]) -> Block:
     return Block(tuple(features), (0, *ends[:-1].tolist()))
 
 
-def _block_rows(block: Block, codes: Sequence[NDArray[np.uint16]]) -> Compressed:
+def block_rows(block: Block, codes: Sequence[NDArray[np.uint16]]) -> Compressed:
+    """The rows of a block, from every row's bin of each of its features."""
     if block.features[0].default_bin < 0:
         offset = np.array(block.first_bin, dtype=BIN_DTYPE)
         return uniform(np.column_stack(codes) + offset)

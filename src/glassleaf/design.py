@@ -20,12 +20,14 @@ the ones that rows really hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.compressed import Compressed, Entries, from_columns
+from glassleaf.compressed import Entries
+from glassleaf.summaries import Moments, NumericSummary
 from glassleaf.transforms import Knots
 
 Floats = NDArray[np.float64]
@@ -152,28 +154,6 @@ class Layout:
         return reduced, intercept + complements.sum(axis=1)
 
 
-@dataclass
-class Design:
-    """The rows of the design."""
-
-    dense: Floats
-    sparse: Compressed
-    layout: Layout
-    terms: Terms
-
-
-def weighted_moments(values: Floats, weight: Floats | None) -> tuple[float, float]:
-    """Mean and standard deviation, in two passes so that a large mean costs no digits."""
-    mean = float(np.average(values, weights=weight))
-    deviation = values - mean
-    # Squares of very large or very small numbers would leave the range of a float.
-    largest = float(np.abs(deviation).max(initial=0.0))
-    if largest == 0.0 or not np.isfinite(largest):
-        return mean, largest
-    deviation /= largest
-    return mean, largest * float(np.sqrt(np.average(deviation * deviation, weights=weight)))
-
-
 def choose_columns(gram: Floats, product: Floats, n_settled: int) -> list[bool]:
     """For every pair of columns after the settled ones, whether the first is the better regressor.
 
@@ -199,26 +179,98 @@ def choose_columns(gram: Floats, product: Floats, n_settled: int) -> list[bool]:
     return [column == n_settled + 2 * pair for pair, column in enumerate(chosen)]
 
 
-# One dense term: its number, its standardized values, and the mean and scale they had.
-_Dense = tuple[int, Floats, float, float]
+@dataclass(frozen=True)
+class NumberTerm:
+    """How the term of a numeric column, or of "is missing", is computed from its values.
+
+    A dense term is standardized by ``center`` and ``scale``; a scale of 0 says that it is constant.
+    """
+
+    term: int
+    column: int
+    of_missing: bool
+    knots: Knots | None
+    fill: float
+    center: float
+    scale: float
+    is_indicator: bool = False
+
+    def plain(self, values: Floats) -> Floats:
+        """The term of every row, from the column's values."""
+        missing = np.isnan(values)
+        if self.of_missing:
+            return missing.astype(np.float64)
+        values = values if self.knots is None else self.knots(values)
+        return np.where(missing, self.fill, values) if missing.any() else values
+
+    def standardized(self, values: Floats) -> Floats:
+        """The same as a dense column."""
+        if not self.scale:
+            return np.zeros(len(values))
+        return (self.plain(values) - self.center) / self.scale
+
+    def entries(self, values: Floats, index: int) -> Entries:
+        """The same as entries of a sparse column."""
+        values = self.plain(values)
+        rows = np.flatnonzero(values)
+        return rows, np.full(len(rows), index), None if self.is_indicator else values[rows]
 
 
-class DesignBuilder:
-    """Collects columns one by one, in column order, and lays them out."""
+@dataclass(frozen=True)
+class CategoryTerms:
+    """The terms of a categorical column; "missing" comes last where it has one."""
 
-    def __init__(self, n_rows: int, n_columns: int, weight: Floats | None) -> None:
+    first_term: int
+    column: int
+    n_categories: int
+    n_terms: int
+    complement: int
+
+    @property
+    def stored(self) -> list[int]:
+        """The terms that are stored, in order."""
+        return [self.first_term + k for k in range(self.n_terms) if k != self.complement]
+
+    def entries(self, codes: NDArray[np.int32], start: int) -> Entries:
+        """Entries of the stored terms; ``codes`` are -1 where a value is missing."""
+        codes = np.where(codes >= 0, codes, self.n_categories)
+        rows = np.flatnonzero(codes != self.complement)
+        return rows, codes[rows] - (codes[rows] > self.complement) + start, None
+
+
+@dataclass(frozen=True)
+class Design:
+    """The terms, how they are stored, and how each is computed from its column."""
+
+    layout: Layout
+    terms: Terms
+    dense: tuple[NumberTerm, ...] = ()
+    sparse: tuple[NumberTerm | CategoryTerms, ...] = ()
+    number_of_sparse: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+
+
+class DesignPlanner:
+    """Takes what is known of every column, in column order, and lays out the design."""
+
+    def __init__(self, n_rows: int, n_columns: int) -> None:
         self._n_rows = n_rows
-        self._weight = weight
         self._first_term = np.full(n_columns, -1)
         self._is_category = np.zeros(n_columns, dtype=np.bool_)
+        self._missing_term = np.full(n_columns, -1)
         self._fill = np.zeros(n_columns)
         self._n_terms = 0
         self._knots: list[Knots | None] = [None] * n_columns
-        self._missing: list[tuple[int, int, NDArray[np.bool_]]] = []
-        self._dense: list[_Dense] = []
-        self._undecided: list[tuple[int, _Dense, _Dense, Knots]] = []
-        self._sparse: list[tuple[list[int], Entries]] = []
+        self._missing: list[tuple[int, NumericSummary]] = []
+        self._dense: list[NumberTerm] = []
+        self.undecided: list[tuple[NumberTerm, NumberTerm]] = []
+        self._sparse: list[NumberTerm | CategoryTerms] = []
+        self._frequency: list[int] = []  # of every sparse column
         self._groups: list[tuple[int, int, int]] = []
+
+    @property
+    def settled(self) -> list[NumberTerm]:
+        """The dense terms so far."""
+        return self._dense
 
     def skip_numeric(self, column: int) -> None:
         """Give the column a term that no model uses, so that terms stay in column order."""
@@ -226,114 +278,85 @@ class DesignBuilder:
         self._n_terms += 1
 
     def add_numeric(
-        self, column: int, values: Floats, knots: Knots | None, or_plain: bool = False
+        self,
+        column: int,
+        found: NumericSummary,
+        transformed: tuple[Knots, NumericSummary] | None = None,
+        or_plain: bool = False,
     ) -> None:
         """One term, and one more if values are missing.
 
         The term is transformed if there are knots; with ``or_plain`` that is decided later.
         """
-        missing = np.isnan(values)
-        if missing.any():
-            self._missing.append((column, -1, missing))
+        if found.n_missing:
+            self._missing.append((column, found))
         term = self._n_terms
         self._first_term[column] = term
         self._n_terms += 1
-        if knots is not None and or_plain:
-            plain, transformed = (
-                self._standardized(term, *self._filled(given, missing))
-                for given in (values, knots(values))
-            )
-            self._undecided.append((column, plain, transformed, knots))
+        if transformed is not None and or_plain:
+            plain = _number_term(term, column, found.moments)
+            changed = _number_term(term, column, transformed[1].moments, transformed[0])
+            self.undecided.append((plain, changed))
             return
+        knots, known = (None, found) if transformed is None else transformed
         self._knots[column] = knots
-        filled, mean, spread = self._filled(values if knots is None else knots(values), missing)
-        self._fill[column] = mean
-        self._store(term, filled, mean, spread)
+        self._fill[column] = mean = known.moments.mean
+        n_filled = known.n_missing if mean != 0.0 else 0
+        is_indicator = known.only_ones and (not n_filled or mean == 1.0)
+        own = _number_term(term, column, known.moments, knots)
+        self._store(own, known.n_nonzero + n_filled, is_indicator)
 
-    def _filled(self, values: Floats, missing: NDArray[np.bool_]) -> tuple[Floats, float, float]:
-        """Values with the gaps filled by the mean, the mean, and the standard deviation."""
-        if not missing.any():
-            return values, *weighted_moments(values, self._weight)
-        present = ~missing
-        if not present.any():
-            return np.zeros(len(values)), 0.0, 0.0
-        weight = None if self._weight is None else self._weight[present]
-        mean, spread = weighted_moments(values[present], weight)
-        return np.where(missing, mean, values), mean, spread
-
-    def settle(self, slope: Floats) -> None:
+    def settle(self, gram: Floats, product: Floats) -> None:
         """Decide what was left open: for each column, what says more beside all the others.
 
-        ``slope`` is what the terms have to explain, weighted: the gradient of the loss at a
-        constant model. All this is linear regression, on one matrix of products.
+        ``gram`` and ``product`` are those of ``choose_columns``, of the settled and then of the
+        undecided columns.
         """
-        if not self._undecided:
-            return
-        open_terms = [[plain, changed] for _, plain, changed, _ in self._undecided]
-        dense = self._dense + [item for pair in open_terms for item in pair]
-        columns = np.column_stack([values for _, values, _, _ in dense])
-        weighted = columns if self._weight is None else columns * self._weight[:, None]
-        n_settled = len(self._dense)
-        chosen = choose_columns(columns.T @ weighted, columns.T @ slope, n_settled)
-        for (column, plain, changed, knots), is_plain in zip(self._undecided, chosen, strict=True):
+        chosen = choose_columns(gram, product, len(self._dense))
+        for (plain, changed), is_plain in zip(self.undecided, chosen, strict=True):
             item = plain if is_plain else changed
-            self._knots[column] = None if is_plain else knots
-            self._fill[column] = item[2]
+            self._knots[item.column] = item.knots
+            self._fill[item.column] = item.fill
             self._dense.append(item)
-        self._dense.sort(key=lambda item: item[0])
-        self._undecided = []
+        self._dense.sort(key=lambda item: item.term)
+        self.undecided = []
 
-    def add_categories(self, column: int, codes: NDArray[np.int32], n_categories: int) -> None:
-        """One term per category; "missing" is one more where it occurs."""
-        first = self._n_terms
+    def add_categories(self, column: int, counts: Sequence[int]) -> None:
+        """One term per category; "missing", counted last, is one more where it occurs."""
+        first, n_categories = self._n_terms, len(counts) - 1
         self._first_term[column] = first
         self._is_category[column] = True
-        n_terms = n_categories
-        if (codes < 0).any():
-            codes = np.where(codes >= 0, codes, n_categories)
-            self._missing.append((column, first + n_categories, np.zeros(0, dtype=np.bool_)))
-            n_terms += 1
-        complement = int(np.argmax(np.bincount(codes, minlength=n_terms)))
-        rows = np.flatnonzero(codes != complement)
-        terms = [first + code for code in range(n_terms) if code != complement]
-        position = codes[rows] - (codes[rows] > complement)
-        start = sum(len(t) for t, _ in self._sparse)
-        self._sparse.append((terms, (rows, position + start, None)))
-        self._groups.append((start, start + len(terms), first + complement))
+        if counts[-1]:
+            self._missing_term[column] = first + n_categories
+        else:
+            counts = counts[:-1]
+        n_terms = len(counts)
+        complement = int(np.argmax(counts))
+        start = len(self._frequency)
+        self._sparse.append(CategoryTerms(first, column, n_categories, n_terms, complement))
+        self._frequency += [int(n) for code, n in enumerate(counts) if code != complement]
+        self._groups.append((start, start + n_terms - 1, first + complement))
         self._n_terms += n_terms
 
-    def _store(self, term: int, values: Floats, mean: float, spread: float) -> None:
-        stored = np.flatnonzero(values)
-        given = values[stored] if len(stored) <= _SPARSE_INDICATOR_SHARE * self._n_rows else None
-        if given is not None:
-            is_indicator = bool((given == 1.0).all())
-            if is_indicator or len(stored) <= _SPARSE_VALUE_SHARE * self._n_rows:
-                start = sum(len(t) for t, _ in self._sparse)
-                index = np.full(len(stored), start)
-                self._sparse.append(([term], (stored, index, None if is_indicator else given)))
-                return
-        self._dense.append(self._standardized(term, values, mean, spread))
-
-    def _standardized(self, term: int, values: Floats, mean: float, spread: float) -> _Dense:
-        is_constant = spread <= _CONSTANT_SHARE * np.hypot(mean, spread)
-        if is_constant:
-            return term, np.zeros(self._n_rows), mean, 1.0
-        return term, (values - mean) / spread, mean, spread
+    def _store(self, item: NumberTerm, n_stored: int, is_indicator: bool) -> None:
+        most = _SPARSE_INDICATOR_SHARE if is_indicator else _SPARSE_VALUE_SHARE
+        if n_stored <= most * self._n_rows:
+            self._sparse.append(replace(item, is_indicator=is_indicator))
+            self._frequency.append(n_stored)
+        else:
+            self._dense.append(item)
 
     def build(self) -> Design:
         """Lay out everything that was added."""
-        missing_term = np.full(len(self._first_term), -1)
-        for column, term, is_missing in self._missing:
-            if term < 0:
-                term = self._n_terms
-                self._n_terms += 1
-                indicator = is_missing.astype(np.float64)
-                self._store(term, indicator, *weighted_moments(indicator, self._weight))
-            missing_term[column] = term
+        for column, found in self._missing:
+            term = self._missing_term[column] = self._n_terms
+            self._n_terms += 1
+            item = replace(_number_term(term, column, found.missing), of_missing=True)
+            self._store(item, found.n_missing, is_indicator=True)
         none = np.zeros(0)
         terms = Terms(
             self._first_term,
-            missing_term,
+            self._missing_term,
             self._is_category,
             self._fill,
             self._n_terms,
@@ -341,28 +364,32 @@ class DesignBuilder:
             np.concatenate([none, *(knots.x for knots in self._knots if knots)]),
             np.concatenate([none, *(knots.z for knots in self._knots if knots)]),
         )
-        dense = np.empty((self._n_rows, len(self._dense)))
-        for j, (_, values, _, _) in enumerate(self._dense):
-            dense[:, j] = values
-        order = [term for term, _, _, _ in self._dense]
-        order += [term for several, _ in self._sparse for term in several]
-        n_sparse = len(order) - len(self._dense)
-        sparse = from_columns(self._n_rows, (entries for _, entries in self._sparse), np.uint32)
-        by_frequency = np.argsort(-np.bincount(sparse.idx, minlength=n_sparse), kind="stable")
+        n_sparse = len(self._frequency)
+        by_frequency = np.argsort(-np.array(self._frequency, dtype=np.int64), kind="stable")
         number = np.empty(n_sparse, dtype=np.uint32)
         number[by_frequency] = np.arange(n_sparse)
-        sparse.idx = number[sparse.idx]
-        n_dense = len(self._dense)
-        order[n_dense:] = [order[n_dense + k] for k in by_frequency]
+        sparse_terms: list[int] = []
+        for own in self._sparse:
+            sparse_terms += own.stored if isinstance(own, CategoryTerms) else [own.term]
+        order = [item.term for item in self._dense]
+        order += [sparse_terms[k] for k in by_frequency]
         order += [complement for _, _, complement in self._groups]
         spans = [np.arange(first, last) for first, last, _ in self._groups]
         layout = Layout(
-            n_dense=n_dense,
+            n_dense=len(self._dense),
             n_sparse=n_sparse,
             members=number[np.concatenate([np.zeros(0, dtype=np.int64), *spans])].astype(np.int64),
             first=np.cumsum([0, *map(len, spans)]),
             term=np.array(order, dtype=np.int64),
-            center=np.array([mean for _, _, mean, _ in self._dense]),
-            scale=np.array([scale for _, _, _, scale in self._dense]),
+            center=np.array([item.center for item in self._dense]),
+            scale=np.array([item.scale or 1.0 for item in self._dense]),
         )
-        return Design(dense, sparse, layout, terms)
+        return Design(layout, terms, tuple(self._dense), tuple(self._sparse), number)
+
+
+def _number_term(
+    term: int, column: int, moments: Moments, knots: Knots | None = None
+) -> NumberTerm:
+    mean, spread = moments.mean, moments.spread
+    is_constant = spread <= _CONSTANT_SHARE * np.hypot(mean, spread)
+    return NumberTerm(term, column, False, knots, mean, mean, 0.0 if is_constant else spread)

@@ -29,6 +29,10 @@ class ExportError(GlassleafError, ValueError):
     """This model cannot be written in that form."""
 
 
+class BackendError(GlassleafError, RuntimeError):
+    """A cluster, or a worker of it, failed in a way that a fit cannot survive."""
+
+
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import an optional dependency, or say in one sentence how to get it.
 

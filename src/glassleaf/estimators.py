@@ -22,6 +22,8 @@ from sklearn.utils.validation import (
 )
 
 from glassleaf import _kernels, criteria, parameters
+from glassleaf.backends import Backend
+from glassleaf.backends.dask import is_collection, lazily
 from glassleaf.criteria import Criterion
 from glassleaf.deployment import Deployable
 from glassleaf.errors import describe
@@ -29,6 +31,16 @@ from glassleaf.explanations import export_text
 from glassleaf.information import STRENGTHS
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
+from glassleaf.partitioned import (
+    check_backend,
+    check_rows,
+    count_labels,
+    encode_labels,
+    find_pieces,
+    is_partitioned,
+    use_weighted,
+)
+from glassleaf.preparation import Roles
 from glassleaf.renormalizers import RENORMALIZERS
 from glassleaf.table import (
     Table,
@@ -40,13 +52,7 @@ from glassleaf.table import (
     raw_pieces,
     select_columns,
 )
-from glassleaf.training import (
-    Roles,
-    Settings,
-    total_loss,
-    train,
-    with_rounded_coefficients,
-)
+from glassleaf.training import Settings, total_loss, train, train_on, with_rounded_coefficients
 from glassleaf.transforms import TRANSFORMS
 from glassleaf.tree import Tree
 from glassleaf.values import is_missing
@@ -99,6 +105,7 @@ class _ModelTree(Deployable, BaseEstimator):
         coef_digits: int | None = None,
         monotonic_cst: Any = None,
         weak_model: WeakModel | None = None,
+        backend: Any = "local",
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
@@ -130,6 +137,7 @@ class _ModelTree(Deployable, BaseEstimator):
         self.coef_digits = coef_digits
         self.monotonic_cst = monotonic_cst
         self.weak_model = weak_model
+        self.backend = backend
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -163,6 +171,7 @@ class _ModelTree(Deployable, BaseEstimator):
     # --- fitting ---------------------------------------------------------------------------------
 
     def _fit_tree(self, table: Table, y: Floats, weight: Floats, n_classes: int) -> None:
+        check_backend(self.backend, in_memory=True)
         settings = self._settings(n_classes)
         roles = self._roles(table)
         used = np.flatnonzero(weight > 0)
@@ -177,6 +186,26 @@ class _ModelTree(Deployable, BaseEstimator):
             self.tree_ = with_rounded_coefficients(self.tree_, digits)
             after = total_loss(self.tree_, table, y, weight, self._loss)
             self.rounding_cost_ = after / before - 1.0 if before > 0 else 0.0
+
+    @contextlib.contextmanager
+    def _opened(
+        self, X: Any, y: Any, sample_weight: Any, numeric: bool
+    ) -> Iterator[tuple[Backend, Table]]:
+        """The backend with the pieces of X, and the table without rows that describes them."""
+        if self.weak_model is not None or self.coef_digits is not None:
+            what = "coef_digits" if self.weak_model is None else "a weak_model of your own"
+            raise ValueError(f"{what} is supported for tables in memory only.")
+        check_backend(self.backend, in_memory=False)
+        found = find_pieces(X, y, sample_weight, numeric)
+        self._check_names(found.native, found.outline, reset=True)
+        n_threads = parameters.n_threads(self.n_jobs)
+        with _progress(self.verbose), found.open(self.backend, n_threads) as backend:
+            yield backend, found.outline
+
+    def _fit_pieces(self, backend: Backend, table: Table, n_classes: int) -> None:
+        settings = self._settings(n_classes)
+        names = [column_name(table, j) for j in range(table.n_columns)]
+        self.tree_ = train_on(backend, names, self._roles(table), settings)
 
     def _settings(self, n_classes: int) -> Settings:
         parameters.check_random_state(self.random_state)
@@ -370,6 +399,8 @@ class _ModelTree(Deployable, BaseEstimator):
         ndarray of shape (n_samples,)
             Positions in the arrays of ``tree_``.
         """
+        if is_collection(X):
+            return lazily(self.apply, X, None, np.int64)
         tree, table = self._fitted(X)
         out = np.empty(table.n_rows, dtype=np.int64)
         for rows, matrix in raw_pieces(table, tree.columns):
@@ -498,10 +529,14 @@ default="from_dtype"
         they must never rise, 0 if they are free. A column with a sign does not split.
     weak_model : WeakModel or None, default=None
         A model of your own for the nodes instead of the linear one; needs ``renormalize=None``.
+    backend : {"local", "stream", "dask"}, address or distributed.Client, default="local"
+        Where the rows are. "local": in memory; a path of Parquet files is streamed. "stream": on
+        disk. "dask": on a cluster of processes that lives as long as the fit; or on the one at an
+        address, or of a client. The tree is the same; see docs/scaling.md.
     n_jobs : int or None, default=None
         Number of threads; None: all cores. The tree does not depend on it.
     verbose : int, default=0
-        1: report every batch of nodes on standard error.
+        1: report every batch of nodes on standard error; 2: every pass over the rows.
     random_state : int, RandomState or None, default=None
         Which rows ``max_leaf_nodes="auto"`` sets aside; None counts as 0. All else is
         deterministic.
@@ -533,10 +568,13 @@ default="from_dtype"
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            numpy array, pandas, polars or pyarrow table, or scipy sparse matrix.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
+        X : table of shape (n_samples, n_features), or path
+            numpy array, pandas, polars or pyarrow table, scipy sparse matrix, Dask DataFrame or
+            Array, or the path of Parquet files.
+        y : array-like of shape (n_samples,), or str
+            Of a Dask DataFrame or Parquet files it may be the name of a column.
+        sample_weight : array-like of shape (n_samples,), or str, default=None
+            Likewise.
 
         Returns
         -------
@@ -552,6 +590,13 @@ default="from_dtype"
             )
             if self._loss.n_outputs != 1:
                 raise ValueError(f"loss={describe(self.loss)} is not one of a single number.")
+            if is_partitioned(X):
+                with self._opened(X, y, sample_weight, numeric=True) as (backend, table):
+                    found = check_rows(backend)
+                    self._loss.check_target(np.array([found.low, found.high]))
+                    backend.become(use_weighted)
+                    self._fit_pieces(backend, table, n_classes=0)
+                return self
             table = self._read(X, reset=True)
             target = _numeric_target(y, table.n_rows)
             self._fit_tree(table, target, _weights(sample_weight, X), n_classes=0)
@@ -568,6 +613,8 @@ default="from_dtype"
         -------
         ndarray of shape (n_samples,)
         """
+        if is_collection(X):
+            return lazily(self.predict, X, None, np.float64)
         raw = self._raw(X)
         return self._loss.inverse_link(raw[:, 0])
 
@@ -587,7 +634,7 @@ class ModelTreeClassifier(ClassifierMixin, _ModelTree):
     criterion, renormalize, scale, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
 min_samples_leaf, min_gain, ccp_alpha, max_bins, rescore, refine, category_splits, significance, \
 categorical_features, split_features, leaf_features, transform, clamp, max_leaf_terms, \
-round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, random_state
+round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbose, random_state
         See :class:`ModelTreeRegressor`.
 
     Attributes
@@ -645,6 +692,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, rando
         monotonic_cst: Any = None,
         weak_model: WeakModel | None = None,
         class_weight: Any = None,
+        backend: Any = "local",
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
@@ -677,6 +725,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, rando
             coef_digits=coef_digits,
             monotonic_cst=monotonic_cst,
             weak_model=weak_model,
+            backend=backend,
             n_jobs=n_jobs,
             verbose=verbose,
             random_state=random_state,
@@ -688,36 +737,68 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, rando
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            numpy array, pandas, polars or pyarrow table, or scipy sparse matrix.
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), or path
+            numpy array, pandas, polars or pyarrow table, scipy sparse matrix, Dask DataFrame or
+            Array, or the path of Parquet files.
+        y : array-like of shape (n_samples,), or str
+            Of a Dask DataFrame or Parquet files it may be the name of a column.
             Labels of any type.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,), or str, default=None
+            Likewise.
 
         Returns
         -------
         self
         """
         with _all_or_nothing(self):
+            if is_partitioned(X):
+                with self._opened(X, y, sample_weight, numeric=False) as (backend, table):
+                    self._encode_pieces(backend)
+                    self._choose_loss()
+                    self._fit_pieces(backend, table, len(self.classes_))
+                return self
             table = self._read(X, reset=True)
             labels = _labels(y, table.n_rows)
             weight = self._class_weighted(labels, _weights(sample_weight, X))
             self.classes_, target = _distinct(labels[weight > 0])
-            n_classes = len(self.classes_)
-            if n_classes < 2:
-                raise ValueError(
-                    f"y has only one class ({self.classes_[0]!r}); at least 2 classes with"
-                    " positive weight are needed."
-                )
             encoded = np.zeros(len(labels))
             encoded[weight > 0] = target
-            default: Loss = BinaryLogLoss() if n_classes == 2 else MulticlassLogLoss(n_classes)
-            self._loss = parameters.named_or_object(
-                "loss", self.loss, {"log_loss": default}, Loss, "a glassleaf.losses.Loss"
-            )
-            self._check_loss(n_classes)
-            self._fit_tree(table, encoded, weight, n_classes)
+            self._choose_loss()
+            self._fit_tree(table, encoded, weight, len(self.classes_))
         return self
+
+    def _encode_pieces(self, backend: Backend) -> None:
+        """Learn the classes, and put their codes and weights into the parts."""
+        found = backend.sum(count_labels, [()])[0]
+        labels, _ = _distinct(np.array(list(found.rows)))
+        counts = np.array([found.rows[label] for label in labels.tolist()])
+        factor = np.ones(len(labels))
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            factor = counts.sum() / (len(labels) * counts)
+        elif isinstance(self.class_weight, dict):
+            factor = np.array([self.class_weight.get(label, 1.0) for label in labels.tolist()])
+        elif self.class_weight is not None:
+            raise ValueError(
+                f"class_weight={describe(self.class_weight)} must be a dict, 'balanced' or None."
+            )
+        factors = dict(zip(labels.tolist(), factor.tolist(), strict=True))
+        used = np.array([found.weight[k] * factors[k] > 0 for k in labels.tolist()])
+        self.classes_ = labels[used]
+        code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
+        backend.become(encode_labels, code_of, factors)
+
+    def _choose_loss(self) -> None:
+        n_classes = len(self.classes_)
+        if n_classes < 2:
+            raise ValueError(
+                f"y has only one class ({self.classes_[0]!r}); at least 2 classes with"
+                " positive weight are needed."
+            )
+        default: Loss = BinaryLogLoss() if n_classes == 2 else MulticlassLogLoss(n_classes)
+        self._loss = parameters.named_or_object(
+            "loss", self.loss, {"log_loss": default}, Loss, "a glassleaf.losses.Loss"
+        )
+        self._check_loss(n_classes)
 
     def _check_loss(self, n_classes: int) -> None:
         n_outputs = self._loss.n_outputs
@@ -749,6 +830,10 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, rando
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
+        if is_collection(X):
+            check_is_fitted(self)
+            width = self._loss.n_outputs if self._loss.n_outputs > 1 else None
+            return lazily(self.decision_function, X, width, np.float64)
         raw = self._raw(X)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
@@ -763,6 +848,9 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, rando
         -------
         ndarray of shape (n_samples, n_classes)
         """
+        if is_collection(X):
+            check_is_fitted(self)
+            return lazily(self.predict_proba, X, len(self.classes_), np.float64)
         raw = self.decision_function(X)
         return self._loss.inverse_link(raw)
 
@@ -777,6 +865,9 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, rando
         -------
         ndarray of shape (n_samples, n_classes)
         """
+        if is_collection(X):
+            check_is_fitted(self)
+            return lazily(self.predict_log_proba, X, len(self.classes_), np.float64)
         raw = self.decision_function(X)
         return self._loss.log_inverse_link(raw)
 
@@ -791,6 +882,9 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, n_jobs, verbose, rando
         -------
         ndarray of shape (n_samples,)
         """
+        if is_collection(X):
+            check_is_fitted(self)
+            return lazily(self.predict, X, None, self.classes_.dtype)
         most_probable = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[most_probable])
 
@@ -921,7 +1015,7 @@ def _progress(verbose: Any) -> Iterator[None]:
     handler.setFormatter(logging.Formatter("glassleaf: %(message)s"))
     usual = log.level
     log.addHandler(handler)
-    log.setLevel(logging.INFO)
+    log.setLevel(logging.INFO if level == 1 else logging.DEBUG)
     try:
         yield
     finally:

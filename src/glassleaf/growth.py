@@ -7,7 +7,7 @@ without a leaf budget, best node first with one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,25 @@ _log = logging.getLogger("glassleaf")
 
 
 def grow(
-    backend: Backend, models: Models, search: SplitSearch, limits: Limits, start: Floats
+    backend: Backend,
+    models: Models,
+    search: SplitSearch,
+    limits: Limits,
+    start: Floats,
+    start_level: Callable[[int], None] | None = None,
 ) -> list[Node]:
-    """Grow a tree; the nodes come in the order in which they were made, the root first."""
+    """Grow a tree; the nodes come in the order in which they were made, the root first.
+
+    ``start_level`` is told the depth of every batch of nodes before it is fitted.
+    """
     root = Node(0, 0, models.root(start))
     nodes = [root]
     fresh = [root]
     chosen: list[Node] = []
     frontier: list[Node] = []
     while True:
+        if start_level is not None:
+            start_level(fresh[0].depth)
         models.fit([node.id for node in fresh], [node.model for node in fresh])
         if search.refine:
             assert isinstance(models, LinearModels)

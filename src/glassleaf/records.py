@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
-from glassleaf.binning import FeatureBins
 from glassleaf.design import Design
 from glassleaf.search import Split
 from glassleaf.splitting import Node
-from glassleaf.table import Column, Table
+from glassleaf.table import Column
 from glassleaf.tree import Candidates, Seen
 
 Floats = NDArray[np.float64]
@@ -38,14 +37,16 @@ def mean_targets(
 
 def what_was_seen(
     nodes: Sequence[Node],
-    table: Table,
     columns: Sequence[Column],
-    features: Sequence[FeatureBins],
+    ranges: tuple[Floats, Floats],
     design: Design,
     target: Floats,
     scale: float,
 ) -> Seen:
-    """Gather the records; ``target`` are the means of ``mean_targets``."""
+    """Gather the records; ``target`` are the means of ``mean_targets``.
+
+    ``ranges`` are the smallest and largest value of every numeric column.
+    """
     is_linear = nodes[0].model.custom is None
     n_terms = design.terms.n_terms if is_linear else 0
     mean, spread = np.zeros((2, len(nodes), n_terms))
@@ -54,25 +55,7 @@ def what_was_seen(
             model, term = node.model, design.layout.term
             mean[node.id, term] = model.center + model.unit * model.mean
             spread[node.id, term] = model.unit * model.spread
-    low, high = _ranges(table, columns, features)
-    return Seen(mean, spread, target, low, high, _candidates(nodes, columns, scale))
-
-
-def _ranges(
-    table: Table, columns: Sequence[Column], features: Sequence[FeatureBins]
-) -> tuple[Floats, Floats]:
-    """Smallest and largest value of every numeric column; NaN for a column without values."""
-    low, high = np.full((2, len(columns)), np.nan)
-    ends = {f.column: (f.lower[0], f.upper[-1]) for f in features if len(f.lower)}
-    for j, column in enumerate(columns):
-        if j in ends:
-            low[j], high[j] = ends[j]
-        elif not column.is_categorical:  # one that may not split, and has no bins
-            values = table.numeric(j)
-            values = values[~np.isnan(values)]
-            if len(values):
-                low[j], high[j] = values.min(), values.max()
-    return low, high
+    return Seen(mean, spread, target, *ranges, _candidates(nodes, columns, scale))
 
 
 def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) -> Candidates:

@@ -174,7 +174,7 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
 def _statistics(rows: Rows, start: int, stop: int, loss: Loss) -> Floats:
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     sums = [np.array([stop - start, weight.sum()])]
-    is_uniform = stop > start and weight.min() == weight.max()
+    is_uniform = stop > start and weight.min() == weight.max() > 0
     for squared in (False, True):
         by_weight = _column_sums(rows, start, stop, weight[:, None], squared)
         if is_uniform:

@@ -103,11 +103,10 @@ def find_splits(
     if question.criterion.uses == "gradient":
         models.set_vectors(ids, [node.model for node in able])
     else:
-        tasks = [
-            (node.id, part, on_rows.n_parts(node.model.count), search.n_classes)
-            for node in able
-            for part in range(on_rows.n_parts(node.model.count))
-        ]
+        tasks = []
+        for node in able:
+            n_parts = on_rows.n_parts(node.model.count // backend.n_shards)
+            tasks += [(node.id, part, n_parts, search.n_classes) for part in range(n_parts)]
         backend.each(on_rows.set_target, tasks)
     found = all_gains(backend, models, search, able, root)
     least = limits.min_gain * root.model.loss

@@ -27,7 +27,6 @@ RowIndex = slice | NDArray[np.intp]
 MISSING = -1  # code of a missing category while learning; NaN in a raw matrix
 UNKNOWN = -1.0  # a category that training never saw, in a raw matrix
 
-_MAX_CATEGORIES = 60_000
 # Rows per piece when predicting: large enough to amortize a call, small enough for any memory.
 _PIECE_ROWS = 65_536
 
@@ -55,7 +54,7 @@ class Labels:
         """The same labels with only the values that occur, in an order that rows do not decide."""
         seen = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)) > 0
         kept = [value for value, is_seen in zip(self.values, seen, strict=True) if is_seen]
-        return self.recoded(tuple(_ordered(kept)))
+        return self.recoded(tuple(ordered(kept)))
 
     def recoded(self, categories: Sequence[Any], unknown: int = MISSING) -> Labels:
         """Codes into ``categories``; a label that is not among them becomes ``unknown``."""
@@ -279,32 +278,6 @@ def array_table(X: Any) -> ArrayTable | SparseTable | ObjectTable:
 # --- what the model remembers --------------------------------------------------------------------
 
 
-def learn_columns(
-    table: Table, categorical: NDArray[np.bool_]
-) -> tuple[tuple[Column, ...], dict[int, Codes]]:
-    """The columns to remember, and the codes of the categorical ones."""
-    columns, codes = [], {}
-    for j in range(table.n_columns):
-        name = column_name(table, j)
-        if not categorical[j]:
-            if table.holds_text(j):
-                raise ValueError(
-                    f"Column {name!r} holds text, but categorical_features does not name it."
-                    " Add it there, use categorical_features='from_dtype', or drop the column."
-                )
-            columns.append(Column(name))
-            continue
-        labels = table.labels(j).sorted()
-        if len(labels.values) > _MAX_CATEGORIES:
-            raise ValueError(
-                f"Column {name!r} has {len(labels.values)} categories, more than"
-                f" {_MAX_CATEGORIES}. It looks like an identifier: drop it or group its values."
-            )
-        columns.append(Column(name, tuple(labels.values)))
-        codes[j] = labels.codes
-    return tuple(columns), codes
-
-
 def raw_matrix(table: Table, columns: Sequence[Column]) -> Floats:
     """The table as prediction reads it; see the module's docstring."""
     if isinstance(table, ArrayTable) and not any(column.is_categorical for column in columns):
@@ -459,7 +432,8 @@ def _are_text(values: Sequence[Any]) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
-def _ordered(values: list[Any]) -> list[Any]:
+def ordered(values: list[Any]) -> list[Any]:
+    """Labels in an order that rows do not decide."""
     try:
         return sorted(values)
     except TypeError:

@@ -3,51 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf import _kernels, binning
+from glassleaf import _kernels
 from glassleaf import rows as on_rows
+from glassleaf.assembly import build_rows, skip_draws
 from glassleaf.backends import Backend
 from glassleaf.backends.local import LocalBackend
-from glassleaf.binning import Block, FeatureBins
-from glassleaf.compressed import Compressed
+from glassleaf.binning import Block
 from glassleaf.criteria import Criterion
-from glassleaf.design import Design, DesignBuilder, Layout, Terms, weighted_moments
+from glassleaf.design import Design, Layout
 from glassleaf.finishing import narrow_leaves, shorten_leaves, stored_columns
 from glassleaf.growth import grow
 from glassleaf.losses import Loss
 from glassleaf.newton import Penalty
+from glassleaf.parts import Part
+from glassleaf.preparation import Roles, Wishes, learn
+from glassleaf.progress import Observed, is_watched
 from glassleaf.pruning import prune_by_held_out, prune_weakest
 from glassleaf.records import category_sides, mean_targets, what_was_seen
 from glassleaf.renormalizers import Renormalizer
 from glassleaf.rounding import to_digits
-from glassleaf.rows import Rows
 from glassleaf.search import Question
 from glassleaf.splitting import Limits, Node, SplitSearch
-from glassleaf.table import Codes, Column, Table, learn_columns, raw_matrix, raw_pieces
-from glassleaf.transforms import Distribution, Knots, learn_knots
-from glassleaf.tree import LEAF, CustomLeaves, Seen, Tree, term_matrix
+from glassleaf.table import Column, Table, column_name, raw_pieces
+from glassleaf.tree import LEAF, CustomLeaves, Seen, Tree
 from glassleaf.weak_models import CustomModels, LinearModels, Shrinkage, WeakModel
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # A model with more parameters than this would need gigabytes for its Hessian alone.
 _MAX_PARAMETERS = 10_000
-# Size of the sums of features that are summed together: about what a core's cache holds where they
-# are summed row by row, and enough to be worth a task where they are summed one after the other.
-_BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
-
-
-# Share of the rows that choose the size of a tree.
-_HELD_SHARE = 0.2
-# Size of the columns that one task reads at a time.
-_GROUP_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -80,73 +69,59 @@ class Settings:
     held_out: np.random.RandomState | None
 
 
-@dataclass(frozen=True)
-class Roles:
-    """What each column is and may be used for; ``signs`` are those that its weights may have.
-
-    A sign is 1 (a prediction must not fall as the column rises), -1 or 0 (free). A column with a
-    sign does not split: then no change of it leads to another leaf, and what holds for every leaf
-    holds for the tree.
-    """
-
-    categorical: Bools
-    splits: Bools
-    leaves: Bools
-    signs: NDArray[np.int8]
-
-
 def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Settings) -> Tree:
-    """Grow a tree on rows of positive weight."""
+    """Grow a tree on rows of positive weight in this process."""
+    names = [column_name(table, j) for j in range(table.n_columns)]
+    with LocalBackend(Part(table, y, weight), settings.n_threads) as backend:
+        return train_on(backend, names, roles, settings)
+
+
+def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Tree:
+    """Grow a tree on the rows of a backend, whose shards are parts of a table."""
     _kernels.prepare()
-    columns, codes = learn_columns(table, roles.categorical)
-    uniform = None if np.all(weight == weight[0]) else weight
-    if settings.weak_model is None:
-        center, scale = settings.loss.target_units(y, weight)
-    else:
-        center, scale = 0.0, 1.0
-    y = (y - center) / scale
-    slope = _slope_at_start(settings.loss, y, weight)
-    features, bins, design = _prepare(table, columns, codes, roles, uniform, settings, slope)
-    custom_units = None
-    if settings.weak_model is not None:
-        design, custom_units = _plain_design(table, columns, design.terms, uniform)
+    watched = Observed(backend, settings.max_depth) if is_watched() else None
+    backend = backend if watched is None else watched
+    plan = learn(backend, names, roles, _wishes(settings))
+    design, units = plan.design, plan.units
     _check_size(design.layout, settings)
-    blocks, block_rows = binning.make_blocks(features, bins, _bins_at_once(design, settings))
-    rows = Rows(
-        dense=design.dense,
-        sparse=design.sparse,
-        n_sparse=design.layout.n_sparse,
-        target=y,
-        weight=weight.copy(),
-        blocks=block_rows,
-        spans={0: (0, len(y))},
-        vectors=np.empty((len(y), _vector_width(settings))),
-    )
+    backend.become(build_rows, plan)
     if settings.held_out is not None:
-        rows.held = np.where(settings.held_out.random(len(y)) < _HELD_SHARE, rows.weight, 0.0)
-        rows.weight -= rows.held
-    search = _split_search(blocks, design, len(y), settings)
-    with LocalBackend(rows, settings.n_threads) as backend:
-        models: LinearModels | CustomModels
-        if settings.weak_model is None:
-            penalty = _with_signs(settings.penalty, design, roles.signs)
-            models = LinearModels(
-                backend, design.layout, settings.loss, penalty, settings.shrinkage
-            )
-        else:
-            models = CustomModels(backend, settings.weak_model, settings.loss)
-        start = settings.loss.start(y, weight)
-        nodes = grow(backend, models, search, _limits(search, settings), start)
-        if isinstance(models, LinearModels):
-            nodes = _finished(backend, models, search, nodes, design, settings)
-        is_clamped = bool(settings.clamp) and settings.weak_model is None
-        ranges = _clamps(backend, nodes, design) if is_clamped else None
-        target = mean_targets(backend, nodes, settings.n_classes, center, scale)
-    seen = what_was_seen(nodes, table, columns, features, design, target, scale)
-    tree = _to_tree(nodes, columns, design, center, scale, ranges, seen)
-    if settings.weak_model is None or custom_units is None:
+        skip_draws(settings.held_out, plan.n_rows)
+    if watched is not None:
+        watched.n_rows = plan.n_rows
+    search = _split_search(plan.blocks, design, plan.n_rows, settings)
+    models: LinearModels | CustomModels
+    if settings.weak_model is None:
+        penalty = _with_signs(settings.penalty, design, roles.signs)
+        models = LinearModels(backend, design.layout, settings.loss, penalty, settings.shrinkage)
+    else:
+        models = CustomModels(backend, settings.weak_model, settings.loss)
+    start_level = None if watched is None else watched.start_level
+    nodes = grow(backend, models, search, _limits(search, settings), units.start, start_level)
+    if isinstance(models, LinearModels):
+        nodes = _finished(backend, models, search, nodes, design, settings)
+    is_clamped = bool(settings.clamp) and settings.weak_model is None
+    ranges = _clamps(backend, nodes, design) if is_clamped else None
+    target = mean_targets(backend, nodes, settings.n_classes, units.center, units.scale)
+    seen = what_was_seen(nodes, plan.columns, (plan.low, plan.high), design, target, units.scale)
+    tree = _to_tree(nodes, plan.columns, design, units.center, units.scale, ranges, seen)
+    if settings.weak_model is None or plan.plain is None:
         return tree
-    return _with_custom_leaves(tree, nodes, settings.weak_model, custom_units)
+    return _with_custom_leaves(tree, nodes, settings.weak_model, plan.plain)
+
+
+def _wishes(settings: Settings) -> Wishes:
+    return Wishes(
+        loss=settings.loss,
+        transform=settings.transform,
+        max_bins=settings.max_bins,
+        # Ranges cannot be subtracted: with them every row's bin has to be stored.
+        may_omit=not settings.renormalizer.needs_ranges,
+        vector_width=_vector_width(settings),
+        is_linear=settings.weak_model is None,
+        n_threads=settings.n_threads,
+        held_out=settings.held_out,
+    )
 
 
 def _split_search(
@@ -215,141 +190,6 @@ def _with_signs(penalty: Penalty, design: Design, signs: NDArray[np.int8]) -> Pe
         lower=np.where(of_column > 0, 0.0, -np.inf),
         upper=np.where(of_column < 0, 0.0, np.inf),
     )
-
-
-def _slope_at_start(loss: Loss, y: Floats, weight: Floats) -> Floats:
-    """Weighted gradients of the loss at the best constant, one column per output."""
-    raw = np.tile(loss.start(y, weight), (len(y), 1))
-    given = raw.ravel() if loss.n_outputs == 1 else raw
-    _, slope, _ = loss.derivatives(y, given, with_hessian=False)
-    return slope.reshape(len(y), -1) * weight[:, None]
-
-
-# --- preparing the rows --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """One column, read and binned: ``values`` if numeric, ``bins`` if it may split."""
-
-    position: int
-    values: Floats | None
-    bins: tuple[FeatureBins, NDArray[np.uint16]] | None
-    knots: Knots | None = None
-
-
-def _prepare(
-    table: Table,
-    columns: Sequence[Column],
-    codes: dict[int, Codes],
-    roles: Roles,
-    weight: Floats | None,
-    settings: Settings,
-    slope: Floats,
-) -> tuple[list[FeatureBins], list[NDArray[np.uint16]], Design]:
-    """Bins of the split features and the design of the leaf models, column by column."""
-    builder = DesignBuilder(table.n_rows, table.n_columns, weight)
-    # Ranges cannot be subtracted: with them every row's bin has to be stored.
-    may_omit = not settings.renormalizer.needs_ranges
-    transforms_columns = settings.transform != "none"
-    features: list[FeatureBins] = []
-    bins: list[NDArray[np.uint16]] = []
-
-    def read(group: range) -> list[_Prepared]:
-        numeric = [j for j in group if not columns[j].is_categorical]
-        values = dict(zip(numeric, table.numeric_columns(numeric), strict=True)) if numeric else {}
-        prepared = []
-        for j in group:
-            own = knots = None
-            if j in values and (roles.splits[j] or (roles.leaves[j] and transforms_columns)):
-                own = binning.numeric_bins(j, values[j], weight, settings.max_bins, may_omit)
-                if roles.leaves[j] and transforms_columns:
-                    knots = _knots(*own, slope, weight, settings.transform)
-            elif roles.splits[j]:
-                own = binning.category_bins(j, codes[j], len(columns[j].categories or ()), may_omit)
-            bins = own if roles.splits[j] else None
-            prepared.append(_Prepared(j, values.get(j), bins, knots))
-        return prepared
-
-    groups = _column_groups(table, settings.n_threads)
-    with ThreadPoolExecutor(settings.n_threads) as pool:
-        for first in range(0, len(groups), settings.n_threads):  # a few at a time: memory
-            for column in chain.from_iterable(
-                pool.map(read, groups[first : first + settings.n_threads])
-            ):
-                _add_to_design(builder, column, columns, codes, roles, settings.transform == "auto")
-                if column.bins is not None:
-                    features.append(column.bins[0])
-                    bins.append(column.bins[1])
-    builder.settle(slope)
-    return features, bins, builder.build()
-
-
-def _knots(
-    bins: FeatureBins, codes: NDArray[np.uint16], slope: Floats, weight: Floats | None, kind: str
-) -> Knots | None:
-    """The transform of a column, learned from its bins."""
-    if bins.n_values < 3:
-        return None  # any function of two values is linear
-
-    def per_bin(amount: Floats | None) -> Floats:
-        return np.bincount(codes, amount, bins.n_bins)[: bins.n_values].astype(np.float64)
-
-    mass = per_bin(weight)
-    column = Distribution(bins.lower, bins.upper, mass)
-    mean_slope = np.column_stack([per_bin(own) for own in slope.T]) / mass[:, None]
-    return learn_knots(column, kind, mean_slope)
-
-
-def _column_groups(table: Table, n_threads: int) -> list[range]:
-    """Columns for one task each: few tasks, for waking a thread takes time, of bounded size."""
-    fitting = max(1, _GROUP_BYTES // (8 * max(table.n_rows, 1)))
-    size = min(-(-table.n_columns // (2 * n_threads)), fitting)
-    last = table.n_columns
-    return [range(first, min(first + size, last)) for first in range(0, last, size)]
-
-
-def _add_to_design(
-    builder: DesignBuilder,
-    column: _Prepared,
-    columns: Sequence[Column],
-    codes: dict[int, Codes],
-    roles: Roles,
-    or_plain: bool,
-) -> None:
-    j = column.position
-    if column.values is None:
-        if roles.leaves[j]:
-            builder.add_categories(j, codes[j], len(columns[j].categories or ()))
-    elif roles.leaves[j]:
-        builder.add_numeric(j, column.values, column.knots, or_plain)
-    else:
-        builder.skip_numeric(j)
-
-
-def _plain_design(
-    table: Table, columns: Sequence[Column], terms: Terms, weight: Floats | None
-) -> tuple[Design, tuple[Floats, Floats]]:
-    """The whole design as one standardized array, for models that are not linear."""
-    matrix = term_matrix(raw_matrix(table, columns), terms)
-    moments = np.array([weighted_moments(column, weight) for column in matrix.T]).reshape(-1, 2)
-    center, scale = moments[:, 0], np.where(moments[:, 1] > 0, moments[:, 1], 1.0)
-    n_terms = matrix.shape[1]
-    none, no_complement = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    layout = Layout(n_terms, 0, none, no_complement, np.arange(n_terms), center, scale)
-    empty = Compressed(
-        np.zeros(table.n_rows + 1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
-    )
-    return Design((matrix - center) / scale, empty, layout, terms), (center, scale)
-
-
-def _bins_at_once(design: Design, settings: Settings) -> dict[bool, int]:
-    per_bin = 8 * (settings.loss.n_outputs + 2) * (design.layout.n_columns + 1)
-    most = int(np.iinfo(binning.BIN_DTYPE).max)
-    return {
-        has_default: min(max(size // per_bin, 32), most)
-        for has_default, size in _BLOCK_BYTES.items()
-    }
 
 
 def _vector_width(settings: Settings) -> int:

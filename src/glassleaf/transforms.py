@@ -65,7 +65,8 @@ class Distribution:
     @property
     def shares(self) -> tuple[Floats, Floats]:
         """Share of the weight below every bin, and up to its end."""
-        total = np.cumsum(self.weight) / self.weight.sum()
+        total = np.cumsum(self.weight)
+        total /= total[-1]  # exactly 1 at the end: a share beyond it has no normal score
         return np.concatenate([[0.0], total[:-1]]), total
 
     def quantile(self, share: float) -> float:
@@ -81,7 +82,12 @@ class Distribution:
         return float(self.lower[b] + inside * (self.upper[b] - self.lower[b]))
 
 
-def learn_knots(column: Distribution, kind: str, slope: Floats) -> Knots | None:
+def has_heavy_tails(column: Distribution) -> bool:
+    """Whether "auto" looks for a transform of the column."""
+    return _kurtosis((column.lower + column.upper) / 2, column.weight) > _HEAVY
+
+
+def learn_knots(column: Distribution, kind: str, slope: Floats | None) -> Knots | None:
     """The transform of a column, None where it is best left as it is.
 
     ``slope`` are the means per bin of the loss's gradient at a constant model, one column per
@@ -89,13 +95,15 @@ def learn_knots(column: Distribution, kind: str, slope: Floats) -> Knots | None:
     """
     if kind == "winsor":
         return winsor_knots(column)
-    return rank_knots(column) if kind == "rank" else _best_knots(column, slope)
+    if kind == "rank" or slope is None:
+        return rank_knots(column)
+    return _best_knots(column, slope)
 
 
 def _best_knots(column: Distribution, slope: Floats) -> Knots | None:
-    plain = (column.lower + column.upper) / 2
-    if _kurtosis(plain, column.weight) <= _HEAVY:
+    if not has_heavy_tails(column):
         return None
+    plain = (column.lower + column.upper) / 2
     best, most = None, _explained(plain, slope, column.weight)
     for knots in (winsor_knots(column), rank_knots(column)):
         if knots is None:

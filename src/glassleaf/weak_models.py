@@ -313,7 +313,7 @@ class LinearModels:
             theta, with_hessian = fit.request
             asked = replace(model, theta=theta)
             given = self.at_rows(asked)
-            parts = on_rows.n_parts(model.count, self._layout.n_columns)
+            parts = on_rows.n_parts(model.count // self._backend.n_shards, self._layout.n_columns)
             work += model.count * (_LOSS_WORK + size + (size**2 if with_hessian else 0))
             for part in range(parts):
                 tasks.append((node, part, parts, *given, self._loss, with_hessian))
@@ -424,7 +424,7 @@ class LinearModels:
         tasks = []
         for node, model in zip(ids, models, strict=True):
             given = self.at_rows(model)
-            parts = on_rows.n_parts(model.count)
+            parts = on_rows.n_parts(model.count // self._backend.n_shards)
             tasks += [(node, part, parts, *given, self._loss) for part in range(parts)]
         self._backend.each(on_rows.set_residuals, tasks)
 

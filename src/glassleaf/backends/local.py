@@ -18,10 +18,13 @@ _WORTH_A_THREAD = 1e8
 
 
 class LocalBackend:
-    """One piece of rows, ``n_threads`` threads. Use as a context manager."""
+    """One shard, ``n_threads`` threads. Use as a context manager."""
 
-    def __init__(self, rows: Any, n_threads: int) -> None:
-        self._rows = rows
+    n_shards = 1
+    largest_summary = np.inf  # nothing is sent anywhere
+
+    def __init__(self, shard: Any, n_threads: int) -> None:
+        self.shard = shard
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._inside = threading.local()
         # Our threads and those of the linear algebra library would fight for the same cores, and
@@ -42,6 +45,9 @@ class LocalBackend:
         self._blas.restore_original_limits()
         scratch.clear()
 
+    def become(self, function: Callable[..., Any], *given: Any) -> None:
+        self.shard = function(self.shard, *given)
+
     def sum(
         self,
         function: Callable[..., Any],
@@ -50,7 +56,7 @@ class LocalBackend:
         work: float = np.inf,
     ) -> list[Any]:
         def run(task: tuple[Any, ...]) -> Any:
-            total = function(self._rows, *task)
+            total = function(self.shard, *task)
             return total if then is None else then(task, total)
 
         is_busy = getattr(self._inside, "thread", False)

@@ -1,0 +1,376 @@
+"""Training sets that come in pieces: Dask collections, and folders of Parquet files.
+
+The rows are read where they are needed, each piece by :func:`read_part`, which checks what whole
+tables are checked for before a fit: columns, types, targets, weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.backends import Backend
+from glassleaf.backends import dask as on_dask
+from glassleaf.backends import stream as on_disk
+from glassleaf.errors import describe, require
+from glassleaf.parts import Part
+from glassleaf.table import ArrayTable, FrameTable, Table, column_name
+
+Floats = NDArray[np.float64]
+
+# Squares and sums of squares of anything larger may overflow.
+_LARGEST_NUMBER = 1e140
+# Size of the numbers of one piece of a Parquet folder, and the fewest rows worth a piece.
+_PIECE_BYTES = 1 << 27
+_FEWEST_ROWS = 1 << 14
+
+
+def is_partitioned(X: Any) -> bool:
+    """Whether X is a Dask collection or the path of Parquet files."""
+    return isinstance(X, (str, Path)) or on_dask.is_collection(X)
+
+
+def check_backend(backend: Any, in_memory: bool) -> None:
+    """Whether there is such a backend, and whether it takes such a table."""
+    names = ("local", "stream", "dask")
+    is_address = isinstance(backend, str) and "://" in backend
+    is_client = hasattr(backend, "submit") and hasattr(backend, "scheduler_info")
+    if not (is_address or is_client or (isinstance(backend, str) and backend in names)):
+        raise ValueError(
+            f"backend={describe(backend)} must be one of {', '.join(map(repr, names))}, the address"
+            " of a Dask scheduler ('tcp://...'), or a distributed.Client."
+        )
+    if in_memory and not (isinstance(backend, str) and backend == "local"):
+        raise TypeError(
+            f"backend={describe(backend)} takes a Dask DataFrame or Array, or the path of Parquet"
+            " files; X is a table in memory. dask.dataframe.from_pandas cuts one into partitions."
+        )
+
+
+class Outline(FrameTable):
+    """A table without rows: names and types. A column of Python objects counts as text."""
+
+    def holds_text(self, column: int) -> bool:
+        dtype = self._dtypes[column]
+        return dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What to look for in every piece: columns with their kinds, target and weight by name."""
+
+    names: tuple[str, ...] | None
+    n_columns: int
+    is_text: tuple[bool, ...]
+    target: str | None
+    weight: str | None
+    numeric_target: bool
+
+
+@dataclass(frozen=True)
+class ParquetPiece:
+    """Some rows of a Parquet file: row groups, or a stretch of a single large one."""
+
+    path: str
+    groups: tuple[int, ...]
+    skip: int
+    n_rows: int
+
+    def read(self, columns: Sequence[str]) -> Any:
+        """The piece as a pyarrow table."""
+        pyarrow: Any = require("pyarrow", extra="data", purpose="Reading Parquet files")
+        parquet: Any = require("pyarrow.parquet", extra="data", purpose="Reading Parquet files")
+        with parquet.ParquetFile(self.path) as file:
+            known = set(file.schema_arrow.names)
+            if missing := [name for name in columns if name not in known]:
+                raise ValueError(f"{self.path} lacks the column(s) {', '.join(missing)}.")
+            batches, at = [], 0
+            size = min(max(self.n_rows, 1), 1 << 17)
+            for batch in file.iter_batches(size, row_groups=self.groups, columns=list(columns)):
+                first, last = max(self.skip - at, 0), min(self.skip + self.n_rows - at, len(batch))
+                if last > first:
+                    batches.append(batch.slice(first, last - first))
+                at += len(batch)
+                if at >= self.skip + self.n_rows:
+                    break
+            schema = file.schema_arrow
+        chosen = pyarrow.schema([schema.field(name) for name in columns])
+        return pyarrow.Table.from_batches(batches, schema=chosen)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A training set in pieces, and the table without rows that says what its columns are."""
+
+    outline: Table
+    native: Any  # the outline as it came, for scikit-learn's check of names
+    items: tuple[tuple[Any, Any, Any], ...]  # X, y, weight of every piece
+    reading: Reading
+
+    def open(self, backend: Any, n_threads: int) -> on_dask.DaskBackend | on_disk.StreamBackend:
+        """The backend in which the pieces are read."""
+        given = [(*item, number, self.reading) for number, item in enumerate(self.items)]
+        opened: on_dask.DaskBackend | on_disk.StreamBackend
+        if isinstance(backend, str) and backend in ("local", "stream"):
+            if any(on_dask.is_collection(item[0]) or hasattr(item[0], "dask") for item in given):
+                raise ValueError(
+                    f"X is a Dask collection and backend={backend!r}: set it to 'dask'."
+                )
+            opened = on_disk.StreamBackend(n_threads, self.outline.n_columns)
+        else:
+            where = None if isinstance(backend, str) and backend == "dask" else backend
+            opened = on_dask.DaskBackend(where, n_threads, self.outline.n_columns)
+        try:
+            opened.read(read_part, given)
+        except BaseException:
+            opened.__exit__(None, None, None)
+            raise
+        return opened
+
+
+def find_pieces(X: Any, y: Any, sample_weight: Any, numeric_target: bool) -> Pieces:
+    """The pieces of whatever came in; nothing but types is read."""
+    if isinstance(X, (str, Path)):
+        return _parquet_pieces(Path(X), y, sample_weight, numeric_target)
+    meta = on_dask.outline(X)
+    table = _outline(meta, [name for name in (y, sample_weight) if isinstance(name, str)])
+    xs = on_dask.pieces(X)
+    columns: list[list[Any]] = []
+    for name, given in (("y", y), ("sample_weight", sample_weight)):
+        if given is None or isinstance(given, str):
+            columns.append([None] * len(xs))
+            continue
+        if not on_dask.is_collection(given):
+            raise TypeError(f"{name}={describe(given)} must be a Dask collection, as X is, or the"
+                            " name of a column of X.")  # fmt: skip
+        columns.append(on_dask.pieces(given))
+        if len(columns[-1]) != len(xs):
+            raise ValueError(
+                f"X has {len(xs)} partitions and {name} has {len(columns[-1])}: they must be the"
+                " same rows in the same partitions."
+            )
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
+    reading = _reading(table, y, sample_weight, numeric_target)
+    return Pieces(table, _native(table, meta), tuple(zip(xs, *columns, strict=True)), reading)
+
+
+def _native(table: Table, meta: Any) -> Any:
+    return table.frame.to_native() if isinstance(table, FrameTable) else meta
+
+
+def _parquet_pieces(path: Path, y: Any, weight: Any, numeric_target: bool) -> Pieces:
+    parquet: Any = require("pyarrow.parquet", extra="data", purpose="Reading Parquet files")
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not files or not all(file.is_file() for file in files):
+        raise FileNotFoundError(f"There are no Parquet files at {path}.")
+    for name, given in (("y", y), ("sample_weight", weight)):
+        if not isinstance(given, str) and not (given is None and name == "sample_weight"):
+            raise TypeError(
+                f"{name}={describe(given)} must be the name of a column, for X is a Parquet folder."
+            )
+    meta = parquet.read_schema(files[0]).empty_table()
+    table = _outline(meta, [name for name in (y, weight) if name is not None])
+    most = max(_PIECE_BYTES // (8 * max(table.n_columns, 1)), _FEWEST_ROWS)
+    items = [piece for file in files for piece in _pieces_of(file, parquet, most)]
+    reading = _reading(table, y, weight, numeric_target)
+    return Pieces(table, _native(table, meta), tuple((item, None, None) for item in items), reading)
+
+
+def _pieces_of(path: Path, parquet: Any, most: int) -> list[ParquetPiece]:
+    """A file cut at its row groups, and within those that are too large."""
+    with parquet.ParquetFile(path) as file:
+        sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
+    found: list[ParquetPiece] = []
+    together: list[int] = []
+    for group, size in enumerate(sizes):
+        if together and sum(sizes[k] for k in together) + size > most:
+            found.append(_whole(path, together, sizes))
+            together = []
+        if size > most:
+            found += [
+                ParquetPiece(str(path), (group,), skip, min(most, size - skip))
+                for skip in range(0, size, most)
+            ]
+        else:
+            together.append(group)
+    return [*found, _whole(path, together, sizes)] if together else found
+
+
+def _whole(path: Path, groups: Sequence[int], sizes: Sequence[int]) -> ParquetPiece:
+    return ParquetPiece(str(path), tuple(groups), 0, sum(sizes[k] for k in groups))
+
+
+def _outline(meta: Any, others: Sequence[str]) -> Table:
+    """Names and types of the columns but for the target and the weight."""
+    if isinstance(meta, np.ndarray):
+        if meta.dtype.kind not in "fiub":
+            raise TypeError(f"X has the type {meta.dtype}; a Dask Array must hold numbers.")
+        return ArrayTable(meta)
+    frame = nw.from_native(meta, eager_only=True)
+    absent = [name for name in others if name not in frame.columns]
+    if absent:
+        raise ValueError(f"X has no column {absent[0]!r}.")
+    return Outline(frame.drop(list(others)))
+
+
+def _reading(table: Table, y: Any, weight: Any, numeric_target: bool) -> Reading:
+    names = None if table.names is None else tuple(table.names)
+    is_text = tuple(table.holds_text(j) for j in range(table.n_columns))
+    target, weight = (given if isinstance(given, str) else None for given in (y, weight))
+    return Reading(names, table.n_columns, is_text, target, weight, numeric_target)
+
+
+# --- where the rows are --------------------------------------------------------------------------
+
+
+def read_part(X: Any, y: Any, weight: Any, number: int, reading: Reading) -> Part:
+    """One piece, checked; columns may come in another order."""
+    where = f"Partition {number}"
+    names = [name for name in (reading.target, reading.weight) if name is not None]
+    if isinstance(X, ParquetPiece):
+        where = X.path
+        X = X.read([*(reading.names or ()), *names])
+    table: Table
+    if reading.names is None:
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != reading.n_columns:
+            raise ValueError(f"{where} has the shape {X.shape}, not {reading.n_columns} columns.")
+        if np.isinf(X).any():
+            raise ValueError(f"{where} contains infinity. Replace it by a missing value.")
+        table = ArrayTable(X)
+    else:
+        frame = nw.from_native(X, eager_only=True)
+        expected = {*reading.names, *names}
+        if set(frame.columns) != expected:
+            odd = sorted(expected ^ {str(name) for name in frame.columns})
+            raise ValueError(f"{where} has other columns than the first one: {', '.join(odd)}.")
+        y = frame[reading.target].to_numpy() if reading.target is not None else y
+        weight = frame[reading.weight].to_numpy() if reading.weight is not None else weight
+        table = FrameTable(frame.select(list(reading.names)))
+        _check_kinds(table, reading, where)
+    target = _target(y, where, reading.numeric_target)
+    weights = np.ones(table.n_rows) if weight is None else _weights(weight, where)
+    if not len(target) == len(weights) == table.n_rows:
+        raise ValueError(
+            f"{where} has {table.n_rows} rows of X, {len(target)} of y and {len(weights)} weights."
+        )
+    return Part(table, target, weights, number)
+
+
+def _check_kinds(table: Table, reading: Reading, where: str) -> None:
+    for j, is_text in enumerate(reading.is_text):
+        if table.holds_text(j) == is_text or (is_text and not table.labels(j).values):
+            continue
+        kinds = ("text", "numbers") if is_text else ("numbers", "text")
+        raise TypeError(
+            f"{where}: column {column_name(table, j)!r} holds {kinds[1]}, and {kinds[0]} elsewhere."
+        )
+
+
+def _target(y: Any, where: str, is_numeric: bool) -> NDArray[Any]:
+    values = np.asarray(y).ravel() if np.ndim(y) == 2 and np.shape(y)[1] == 1 else np.asarray(y)
+    if values.ndim != 1:
+        raise ValueError(f"{where}: y has the shape {values.shape}; only one target is supported.")
+    if is_numeric:
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"{where}: y must be numbers.") from None
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(f"{where}: y contains NaN or infinity.")
+    if values.dtype.kind == "O" and any(v is None or v != v for v in values.tolist()):
+        raise ValueError(f"{where}: y contains a missing value; every row needs a label.")
+    if is_numeric and np.abs(values).max(initial=0.0) > _LARGEST_NUMBER:
+        raise ValueError(f"{where}: squares of y would overflow. Divide y by a constant.")
+    return values
+
+
+def _weights(given: Any, where: str) -> Floats:
+    weight = np.array(given, dtype=np.float64)
+    if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError(f"{where}: sample_weight must be finite numbers >= 0, one per row.")
+    return weight
+
+
+# --- targets of all parts ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Rows and weight of every label; of numbers, only the smallest and the largest."""
+
+    rows: dict[Any, int]
+    weight: dict[Any, float]
+
+    def __add__(self, other: Labels) -> Labels:
+        rows, weight = dict(self.rows), dict(self.weight)
+        for label, count in other.rows.items():
+            rows[label] = rows.get(label, 0) + count
+            weight[label] = weight.get(label, 0.0) + other.weight[label]
+        return Labels(rows, weight)
+
+
+def count_labels(part: Part) -> Labels:
+    """Rows and weight of every label of a part."""
+    labels, codes = np.unique(part.y, return_inverse=True)
+    rows = np.bincount(codes, minlength=len(labels)).tolist()
+    weight = np.bincount(codes, part.weight, minlength=len(labels)).tolist()
+    names = labels.tolist()
+    return Labels(dict(zip(names, rows, strict=True)), dict(zip(names, weight, strict=True)))
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Smallest and largest target among the rows that have a weight, and their number."""
+
+    low: float
+    high: float
+    n_rows: int
+
+    def __add__(self, other: Extremes) -> Extremes:
+        return Extremes(
+            min(self.low, other.low), max(self.high, other.high), self.n_rows + other.n_rows
+        )
+
+
+def find_extremes(part: Part) -> Extremes:
+    """The range of a part's targets."""
+    y = part.y[part.weight > 0]
+    return Extremes(float(y.min(initial=np.inf)), float(y.max(initial=-np.inf)), len(y))
+
+
+def use_weighted(part: Part) -> Part:
+    """The rows of a part that have a weight."""
+    used = part.weight > 0
+    if used.all():
+        return part
+    rows = np.flatnonzero(used)
+    return Part(part.table.take(rows), part.y[rows], part.weight[rows], part.number)
+
+
+def encode_labels(part: Part, classes: dict[Any, int], factor: dict[Any, float]) -> Part:
+    """A part with codes instead of labels, and weights times those of the classes."""
+    labels, codes = np.unique(part.y, return_inverse=True)
+    names = labels.tolist()
+    code = np.array([classes.get(name, 0) for name in names], dtype=np.float64)
+    times = np.array([factor[name] for name in names], dtype=np.float64)
+    if len(names):
+        part = replace(part, y=code[codes], weight=part.weight * times[codes])
+    else:
+        part = replace(part, y=np.zeros(0))
+    return use_weighted(part)
+
+
+def check_rows(backend: Backend) -> Extremes:
+    """The range of all targets; an error if no row has a weight."""
+    found: Extremes = backend.sum(find_extremes, [()])[0]
+    if not found.n_rows:
+        raise ValueError("There are no rows, or sample_weight is zero for all of them.")
+    return found
