@@ -574,9 +574,22 @@ def find_leaves(
 
 
 @_kernel
+def interpolate(x, first, last, point_x, point_z):
+    """The piecewise linear function through points ``first`` to ``last`` (exclusive)."""
+    if x <= point_x[first]:
+        return point_z[first]
+    for k in range(first + 1, last):
+        if x < point_x[k]:
+            share = (x - point_x[k - 1]) / (point_x[k] - point_x[k - 1])
+            return point_z[k - 1] + share * (point_z[k] - point_z[k - 1])
+    return point_z[last - 1]
+
+
+@_kernel
 def sum_terms(
-    X, nodes, coef, intercept, low, high, first_term, is_category, missing_term, fill, out
-):
+    X, nodes, coef, intercept, low, high, first_term, is_category, missing_term, fill,
+    curve_term, first_point, point_x, point_z, out,
+):  # fmt: skip
     """Raw prediction of every row under the model of its node, straight from the tree's arrays."""
     n_outputs = coef.shape[1]
     for i in range(X.shape[0]):
@@ -595,6 +608,11 @@ def sum_terms(
                     value = fill[column] if is_missing else x
                     value = min(max(value, low[node, column]), high[node, column])
                     raw += coef[node, k, term] * value
+                    curve = curve_term[column]
+                    if curve >= 0 and coef[node, k, curve] != 0.0:
+                        raw += coef[node, k, curve] * interpolate(
+                            value, first_point[column], first_point[column + 1], point_x, point_z
+                        )
                 elif x >= 0:
                     raw += coef[node, k, term + np.int64(x)]
             out[i, k] = raw + intercept[node, k]
@@ -658,4 +676,9 @@ def _compile_all() -> None:
     leaf = np.full(1, -1, dtype=np.int32)
     flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)
     find_leaves(table, leaf, one, leaf, leaf, flag, flag, first, flag, np.zeros(1, np.int64))
-    sum_terms(table, first + 1, cube, table, table, table, first, flag, first, one, table.copy())
+    interpolate(1.0, 0, 1, one, one)
+    no_points = np.zeros(2, dtype=np.int64)
+    sum_terms(
+        table, first + 1, cube, table, table, table, first, flag, first, one, first, no_points,
+        none, none, table.copy(),
+    )  # fmt: skip

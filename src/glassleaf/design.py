@@ -2,8 +2,9 @@
 
 A model has one *term* per numeric column, one per category of a categorical column, and one per
 column with missing values ("is missing"). The term of a numeric column is its value, or a monotone
-transform of it (see ``transforms``); where it is missing, the term's mean. Terms are numbered in
-column order, the "is missing" ones of numeric columns last.
+transform of it (see ``transforms``); where it is missing, the term's mean. A numeric column that
+bends has one more: a curve through its term (see ``curves``). Terms are numbered in column order,
+then come the "is missing" ones of numeric columns, then the curves.
 
 In memory a term is one of three things:
 
@@ -20,7 +21,7 @@ the ones that rows really hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from glassleaf.compressed import Entries
 from glassleaf.summaries import Moments, NumericSummary
-from glassleaf.transforms import Knots
+from glassleaf.transforms import Knots, PiecewiseLinear
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +54,10 @@ class Terms:
     A numeric column's term is its value or, where column j has the knots ``first_knot[j]`` to
     ``first_knot[j + 1]`` (exclusive), the piecewise linear function through the points
     ``(knot_x, knot_z)``, constant beyond them. ``fill`` is the term of a missing number.
+
+    Where ``curve_term[j]`` is not -1, that term is a function of column j's own term: the piecewise
+    linear one through the points ``(point_x, point_z)`` from ``first_point[j]`` to
+    ``first_point[j + 1]``. In a leaf that clamps the column, it is one of the clamped term.
     """
 
     first_term: NDArray[np.int64]
@@ -63,6 +68,33 @@ class Terms:
     first_knot: NDArray[np.int64]
     knot_x: Floats
     knot_z: Floats
+    curve_term: NDArray[np.int64]
+    first_point: NDArray[np.int64]
+    point_x: Floats
+    point_z: Floats
+
+    def curve(self, column: int) -> PiecewiseLinear | None:
+        """The curve of a column as a function of its term, None where it has none."""
+        here = slice(self.first_point[column], self.first_point[column + 1])
+        if here.start == here.stop:
+            return None
+        return PiecewiseLinear(self.point_x[here], self.point_z[here])
+
+    def with_curves(self, curves: Mapping[int, PiecewiseLinear]) -> Terms:
+        """The same terms and, last, one for the curve of each of some columns."""
+        curve_term = np.full(len(self.first_term), -1, dtype=np.int64)
+        columns = sorted(curves)
+        curve_term[columns] = self.n_terms + np.arange(len(columns))
+        none = np.zeros(0)
+        n_points = [len(curves[j].x) if j in curves else 0 for j in range(len(curve_term))]
+        return replace(
+            self,
+            n_terms=self.n_terms + len(columns),
+            curve_term=curve_term,
+            first_point=np.cumsum([0, *n_points]),
+            point_x=np.concatenate([none, *(curves[j].x for j in columns)]),
+            point_z=np.concatenate([none, *(curves[j].z for j in columns)]),
+        )
 
     def knots(self, column: int) -> Knots | None:
         """The transform of a column, None where its term is the value itself."""
@@ -248,6 +280,20 @@ class Design:
     sparse: tuple[NumberTerm | CategoryTerms, ...] = ()
     number_of_sparse: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
 
+    def with_curves(self, curves: Mapping[int, PiecewiseLinear]) -> Design:
+        """The same design and, as its last dense columns, the curves of some columns."""
+        layout, n_dense = self.layout, self.layout.n_dense
+        own = self.terms.n_terms + np.arange(len(curves))
+        term = np.concatenate([layout.term[:n_dense], own, layout.term[n_dense:]])
+        wider = replace(
+            layout,
+            n_dense=n_dense + len(curves),
+            term=term,
+            center=np.concatenate([layout.center, np.zeros(len(curves))]),
+            scale=np.concatenate([layout.scale, np.ones(len(curves))]),
+        )
+        return replace(self, layout=wider, terms=self.terms.with_curves(curves))
+
 
 class DesignPlanner:
     """Takes what is known of every column, in column order, and lays out the design."""
@@ -363,6 +409,10 @@ class DesignPlanner:
             np.cumsum([0, *(len(knots.x) if knots else 0 for knots in self._knots)]),
             np.concatenate([none, *(knots.x for knots in self._knots if knots)]),
             np.concatenate([none, *(knots.z for knots in self._knots if knots)]),
+            np.full(len(self._knots), -1),
+            np.zeros(len(self._knots) + 1, dtype=np.int64),
+            none,
+            none,
         )
         n_sparse = len(self._frequency)
         by_frequency = np.argsort(-np.array(self._frequency, dtype=np.int64), kind="stable")

@@ -99,6 +99,7 @@ class _ModelTree(Deployable, BaseEstimator):
         split_features: Any = None,
         leaf_features: Any = None,
         transform: str = "auto",
+        curves: bool = True,
         clamp: Any = True,
         max_leaf_terms: int | None = None,
         round_thresholds: bool | float = False,
@@ -131,6 +132,7 @@ class _ModelTree(Deployable, BaseEstimator):
         self.split_features = split_features
         self.leaf_features = leaf_features
         self.transform = transform
+        self.curves = curves
         self.clamp = clamp
         self.max_leaf_terms = max_leaf_terms
         self.round_thresholds = round_thresholds
@@ -258,6 +260,7 @@ class _ModelTree(Deployable, BaseEstimator):
             n_classes=n_classes,
             weak_model=weak_model,
             transform=parameters.choice("transform", vars(self)["transform"], TRANSFORMS),
+            curves=parameters.flag("curves", self.curves),
             clamp=parameters.clamp(self.clamp),
             refine=parameters.flag("refine", self.refine),
             subsets=parameters.choice(
@@ -514,6 +517,10 @@ default="from_dtype"
         Monotone transform of the numeric columns in the models (never in the splits): values beyond
         the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
         tails, where it explains more.
+    curves : bool, default=True
+        Whether a numeric column along which the target bends gets one more term in the models: a
+        curve of few points, learned once for the whole tree. Not for columns in ``monotonic_cst``
+        or without splits.
     clamp : bool or pair of floats, default=True
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.
@@ -633,7 +640,7 @@ class ModelTreeClassifier(ClassifierMixin, _ModelTree):
         Weights of the classes, multiplied into ``sample_weight``.
     criterion, renormalize, scale, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
 min_samples_leaf, min_gain, ccp_alpha, max_bins, rescore, refine, category_splits, significance, \
-categorical_features, split_features, leaf_features, transform, clamp, max_leaf_terms, \
+categorical_features, split_features, leaf_features, transform, curves, clamp, max_leaf_terms, \
 round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbose, random_state
         See :class:`ModelTreeRegressor`.
 
@@ -685,6 +692,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         split_features: Any = None,
         leaf_features: Any = None,
         transform: str = "auto",
+        curves: bool = True,
         clamp: Any = True,
         max_leaf_terms: int | None = None,
         round_thresholds: bool | float = False,
@@ -719,6 +727,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
             split_features=split_features,
             leaf_features=leaf_features,
             transform=transform,
+            curves=curves,
             clamp=clamp,
             max_leaf_terms=max_leaf_terms,
             round_thresholds=round_thresholds,

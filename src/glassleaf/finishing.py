@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.binning import WHOLE, Block
+from glassleaf.curves import curve_columns
 from glassleaf.design import Design
 from glassleaf.search import complete
 from glassleaf.splitting import Node
@@ -35,8 +36,8 @@ def column_of_stored(design: Design) -> Ints:
     """The input column of every stored column."""
     terms = design.terms
     column_of_term = np.zeros(terms.n_terms, dtype=np.int64)
-    for column, (first, missing) in enumerate(
-        zip(terms.first_term, terms.missing_term, strict=True)
+    for column, (first, missing, curve) in enumerate(
+        zip(terms.first_term, terms.missing_term, terms.curve_term, strict=True)
     ):
         if first >= 0:
             after = terms.first_term[terms.first_term > first]
@@ -44,6 +45,8 @@ def column_of_stored(design: Design) -> Ints:
             column_of_term[first : last if terms.is_category[column] else first + 1] = column
         if missing >= 0:
             column_of_term[missing] = column
+        if curve >= 0:
+            column_of_term[curve] = column
     return column_of_term[design.layout.term]
 
 
@@ -78,6 +81,15 @@ def narrow_leaves(
                 ends = (ends - leaf.model.center[own]) / leaf.model.unit[own]
                 limits[leaf.id][0][own], limits[leaf.id][1][own] = ends
     backend.each(on_rows.clip_dense, [(node, *ends) for node, ends in limits.items()])
+    drawn = curve_columns(design)
+    if drawn:
+        backend.each(
+            on_rows.set_curves,
+            [
+                (leaf.id, drawn, leaf.model.center[:n_dense], leaf.model.unit[:n_dense])
+                for leaf in leaves
+            ],
+        )
     parent_of = {child: node.model for node in nodes for child in node.children or ()}
     fresh = models.refit(
         [leaf.id for leaf in leaves],

@@ -21,6 +21,7 @@ _COMMON: dict[str, Any] = {
     "refine": False,
     "category_splits": "one",
     "transform": "none",
+    "curves": False,
     "clamp": False,
 }
 

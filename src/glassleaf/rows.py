@@ -11,6 +11,7 @@ together that sums of squares would lose digits, ``move_dense`` puts them into t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from glassleaf import _kernels
 from glassleaf.compressed import Compressed, uniform
 from glassleaf.losses import Loss
+from glassleaf.transforms import PiecewiseLinear
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +53,15 @@ class Rows:
     def n_kept(self) -> int:
         """Columns that rows really hold."""
         return int(self.dense.shape[1]) + self.n_sparse
+
+
+@dataclass(frozen=True)
+class DrawnCurve:
+    """A dense column that is a curve through another one."""
+
+    place: int
+    source: int
+    curve: PiecewiseLinear
 
 
 @dataclass(frozen=True)
@@ -218,6 +229,23 @@ def clip_dense(rows: Rows, node: int, low: Floats, high: Floats) -> None:
     """Clamp the dense columns of a node."""
     start, stop = rows.spans[node]
     np.clip(rows.dense[start:stop], low, high, out=rows.dense[start:stop])
+
+
+def widen(rows: Rows, n_kept: int, n_new: int) -> None:
+    """Keep the first dense columns, and add some that have no values yet."""
+    dense = np.empty((len(rows.dense), n_kept + n_new))
+    dense[:, :n_kept] = rows.dense[:, :n_kept]
+    rows.dense = dense
+
+
+def set_curves(
+    rows: Rows, node: int, curves: Sequence[DrawnCurve], center: Floats, unit: Floats
+) -> None:
+    """Compute the curves of a node's rows; ``center`` and ``unit`` are those of dense columns."""
+    dense = rows.dense[slice(*rows.spans[node])]
+    for own in curves:
+        value = own.curve(center[own.source] + unit[own.source] * dense[:, own.source])
+        dense[:, own.place] = (value - center[own.place]) / unit[own.place]
 
 
 def _column_sums(
@@ -423,6 +451,41 @@ def set_residuals(
     _, slope, _ = loss.derivatives(rows.target[start:stop], given, with_hessian=False)
     rows.vectors[start:stop, :-1] = slope.reshape(-1, n_outputs) * weight[:, None]
     rows.vectors[start:stop, -1] = weight
+
+
+def set_linear_residuals(
+    rows: Rows,
+    node: int,
+    part: int,
+    parts: int,
+    coef: Floats,
+    intercept: Floats,
+    start_at: Floats,
+    loss: Loss,
+) -> None:
+    """Store (r, weight) as ``set_residuals`` does, under the quadratic loss around a constant."""
+    start, stop = _part(rows, node, part, parts)
+    n_outputs = len(intercept)
+    weight = rows.weight[start:stop]
+    constant = np.tile(start_at, (stop - start, 1))
+    given = constant.ravel() if n_outputs == 1 else constant
+    _, slope, curvature = loss.derivatives(rows.target[start:stop], given)
+    change = raw_prediction(rows, start, stop, coef, intercept) - start_at
+    slope = slope.reshape(-1, n_outputs).copy()
+    packed = curvature.reshape(stop - start, -1)
+    for pair, (k, other) in enumerate(zip(*np.tril_indices(n_outputs), strict=True)):
+        slope[:, k] += packed[:, pair] * change[:, other]
+        if k != other:
+            slope[:, other] += packed[:, pair] * change[:, k]
+    rows.vectors[start:stop, :-1] = slope * weight[:, None]
+    rows.vectors[start:stop, -1] = weight
+
+
+def residual_power(rows: Rows, node: int) -> float:
+    """The weighted sum of the squares of the residuals that are stored."""
+    vectors = rows.vectors[slice(*rows.spans[node])]
+    weighted = vectors[vectors[:, -1] > 0]
+    return float(((weighted[:, :-1] ** 2).sum(axis=1) / weighted[:, -1]).sum())
 
 
 def set_loss_differences(

@@ -15,6 +15,7 @@ from glassleaf.backends import Backend
 from glassleaf.backends.local import LocalBackend
 from glassleaf.binning import Block
 from glassleaf.criteria import Criterion
+from glassleaf.curves import with_curves
 from glassleaf.design import Design, Layout
 from glassleaf.finishing import narrow_leaves, shorten_leaves, stored_columns
 from glassleaf.growth import grow
@@ -57,6 +58,7 @@ class Settings:
     n_classes: int
     weak_model: WeakModel | None
     transform: str
+    curves: bool
     clamp: bool | tuple[float, float]
     shrinkage: Shrinkage
     rescore: int
@@ -85,6 +87,9 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
     design, units = plan.design, plan.units
     _check_size(design.layout, settings)
     backend.become(build_rows, plan)
+    if settings.curves and settings.weak_model is None:
+        may_bend = roles.leaves & (roles.signs == 0)
+        design = with_curves(backend, plan.blocks, design, settings.loss, units.start, may_bend)
     if settings.held_out is not None:
         skip_draws(settings.held_out, plan.n_rows)
     if watched is not None:

@@ -35,8 +35,8 @@ _FARTHEST = 3.5
 
 
 @dataclass(frozen=True)
-class Knots:
-    """A piecewise linear, ascending function; constant beyond its ends."""
+class PiecewiseLinear:
+    """The function through some points, linear between them and constant beyond the ends."""
 
     x: Floats
     z: Floats
@@ -44,6 +44,11 @@ class Knots:
     def __call__(self, values: Floats) -> Floats:
         """The function of every value; missing values stay missing."""
         return np.interp(values, self.x, self.z)
+
+
+@dataclass(frozen=True)
+class Knots(PiecewiseLinear):
+    """One that ascends, so that it can be turned around."""
 
     def inverse(self, transformed: Floats) -> Floats:
         """A value that is mapped to each; the middle one where there are several.

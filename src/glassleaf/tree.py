@@ -12,7 +12,8 @@ node i,
   see ``Terms`` for transforms, categories and missing values. With K outputs (classes),
   ``coef[i]`` has the shape (K, terms) and ``intercept[i]`` the length K;
 * the term of numeric column j is clamped to ``clamp_low[i, j] .. clamp_high[i, j]``, infinite
-  where it is not: what training saw in the node, so that the model does not extrapolate.
+  where it is not: what training saw in the node, so that the model does not extrapolate. Its curve
+  is one of the clamped term.
 
 Inner nodes keep the model that chose their split.
 """
@@ -162,7 +163,10 @@ class Tree:
 
     @property
     def term_names(self) -> list[str]:
-        """What each entry of ``coef`` belongs to: "age", "region = north", "age is missing"."""
+        """What each entry of ``coef`` belongs to.
+
+        "age", "region = north", "age is missing", "curve of age".
+        """
         names = [""] * self.terms.n_terms
         for j, column in enumerate(self.columns):
             first, missing = self.terms.first_term[j], self.terms.missing_term[j]
@@ -170,6 +174,8 @@ class Tree:
                 names[missing] = f"{column.name} is missing"
             if first < 0:
                 continue
+            if self.terms.curve_term[j] >= 0:
+                names[self.terms.curve_term[j]] = f"curve of {column.name}"
             if column.categories is None:
                 names[first] = column.name
             else:
@@ -198,7 +204,8 @@ class Tree:
             np.ascontiguousarray(self.coef.reshape(self.node_count, n_outputs, -1)),
             np.ascontiguousarray(self.intercept.reshape(self.node_count, n_outputs)),
             self.clamp_low, self.clamp_high,
-            terms.first_term, terms.is_category, terms.missing_term, terms.fill, out,
+            terms.first_term, terms.is_category, terms.missing_term, terms.fill,
+            terms.curve_term, terms.first_point, terms.point_x, terms.point_z, out,
         )  # fmt: skip
         return out
 
@@ -269,4 +276,7 @@ def term_matrix(X: Floats, terms: Terms) -> Floats:
             out[known, first + x[known].astype(np.intp)] = 1.0
         else:
             out[:, first] = np.where(missing, terms.fill[column], x)
+            curve = terms.curve(column)
+            if curve is not None:
+                out[:, terms.curve_term[column]] = curve(out[:, first])
     return out
