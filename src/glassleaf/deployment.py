@@ -37,7 +37,7 @@ class Deployable:
     def _tree_html(self) -> str:
         """The fitted tree for a notebook; nothing where there is none to draw."""
         try:
-            return tree_html(plain_model(self))
+            return tree_html(plain_model(self), self.tree_)  # type: ignore[attr-defined]
         except (NotFittedError, ExportError):
             return ""
 

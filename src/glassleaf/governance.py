@@ -18,7 +18,7 @@ from glassleaf.explanations.formulas import formula, link_text
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.scores import target_numbers
-from glassleaf.explanations.text import target_text
+from glassleaf.explanations.text import seen_text, target_text
 
 Floats = NDArray[np.float64]
 
@@ -218,10 +218,11 @@ def _model_part(explanation: ModelExplanation) -> str:
     changed = ", ".join(
         f"{key}={describe(value)}" for key, value in sorted(explanation.parameters.items())
     )
+    link = link_text(explanation.link, explanation.classes)
     return (
         f"A decision tree with a linear model in each of its {len(explanation.leaves)} leaves"
         f" (depth {depth}; {explanation.kind}, loss {explanation.loss}).\n"
-        f"{markdown(link_text(explanation), 500)}.\n\nParameters: {markdown(changed, 3000)}."
+        f"{markdown(link, 500)}.\n\nParameters: {markdown(changed, 3000)}."
     )
 
 
@@ -229,7 +230,7 @@ def _data_part(explanation: ModelExplanation, said: str) -> str:
     root = explanation.nodes[0]
     return (
         f"{said}\n\n{explanation.rows} rows, {len(explanation.features)} features;"
-        f" {markdown(target_text(explanation, root), 500)}."
+        f" {markdown(target_text(explanation, root.target), 500)}."
     )
 
 
@@ -260,7 +261,7 @@ def _leaf_part(explanation: ModelExplanation) -> str:
     rows = []
     for leaf in explanation.leaves:
         scores = [formula(explanation, leaf, k, 5) for k in range(len(explanation.outputs))]
-        said = target_text(explanation, leaf)
+        said = target_text(explanation, leaf.target)
         rows.append(
             [
                 str(leaf.leaf), markdown(leaf.rule_text, 500), str(leaf.rows),
@@ -275,12 +276,8 @@ def _feature_part(explanation: ModelExplanation) -> str:
     rows = []
     for name in explanation.importance:
         feature = by_name[name]
-        if feature.categories is not None:
-            known = f"{len(feature.categories)} categories"
-        else:
-            known = f"{words.number(feature.low, 4)} to {words.number(feature.high, 4)}"
         effect, gain = words.percent(feature.effect_share), words.percent(feature.gain_share)
-        rows.append([markdown(name), known, effect, gain])
+        rows.append([markdown(name), seen_text(feature), effect, gain])
     return table(["feature", "seen in training", "share of the effect", "share of the gain"], rows)
 
 

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.cli.screen import bar, number, signed_bar
+from glassleaf.cli.screen import bar, signed_bar
 from glassleaf.deployment import plain_model
 from glassleaf.errors import require
-from glassleaf.plain import Leaf, PlainModel, Split, Term
-from glassleaf.rules import in_words
+from glassleaf.explanations import words
+from glassleaf.explanations.formulas import column_text, is_rescaled, link_text
+from glassleaf.explanations.rules import split_conditions
+from glassleaf.plain import Leaf, PlainModel, Term
+from glassleaf.tree import Tree
 
 text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
 rich_tree: Any = require("rich.tree", extra="cli", purpose="Drawing trees")
@@ -25,12 +28,6 @@ _ROWS_WIDTH = 20
 _TERM_WIDTH = 8
 _LONGEST_NAME = 28
 _MOST_CLASSES = 5
-
-_UNITS = {
-    "identity": "prediction",
-    "log": "logarithm of the prediction",
-    "softmax": "score of a class",
-}
 
 
 @dataclass(frozen=True)
@@ -127,39 +124,40 @@ def heading(estimator: Any) -> Any:
 
 
 def legend(estimator: Any, scale: Scale) -> str:
+    """How a leaf's numbers become a prediction, and what its bars are."""
     model = plain_model(estimator)
-    unit = _UNITS.get(model.link) or f"log-odds of {(model.classes or ('', ''))[1]!r}"
+    link = link_text(model.link, model.classes)
     if model.n_outputs > 1:
-        return "A leaf adds up a score for every class; the largest wins."
+        return f"A leaf adds up a score for every class: {link}."
     bars = (
         "Bars: what one standard deviation more of a column adds."
         if scale.is_known
         else "Bars compare a column between the leaves; with --data FILE they show its weight."
     )
-    curved = any(column.knots for column in model.columns)
-    return f"A leaf adds up the {unit}. {bars}{' f: transformed.' if curved else ''}"
+    rescaled = any(is_rescaled(column.knots) for column in model.columns)
+    own_scale = " score(x): x on a scale of its own." if rescaled else ""
+    return f"A leaf adds up a score: {link}. {bars}{own_scale}"
 
 
 def drawn(estimator: Any, scale: Scale, n_terms: int) -> Any:
     """The tree as something a console can print."""
     model = plain_model(estimator)
     root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")
-    _grow(root, model, 0, scale, n_terms)
+    _grow(root, model, estimator.tree_, 0, scale, n_terms)
     return root
 
 
-def _grow(branch: Any, model: PlainModel, number_: int, scale: Scale, n_terms: int) -> None:
-    node = model.nodes[number_]
+def _grow(
+    branch: Any, model: PlainModel, tree: Tree, node_id: int, scale: Scale, n_terms: int
+) -> None:
+    node = model.nodes[node_id]
     if isinstance(node, Leaf):
         branch.label = rich_console.Group(branch.label, *_leaf_lines(model, node, scale, n_terms))
         return
-    for is_left in (True, False):
-        words = text.Text(_side(model, node, is_left), style="bold cyan")
-        _grow(branch.add(words), model, node.left if is_left else node.right, scale, n_terms)
-
-
-def _side(model: PlainModel, split: Split, is_left: bool) -> str:
-    return in_words(model, split, is_left)
+    sides = zip((node.left, node.right), split_conditions(tree, node_id), strict=True)
+    for child, condition in sides:
+        label = text.Text(condition.text, style="bold cyan")
+        _grow(branch.add(label), model, tree, child, scale, n_terms)
 
 
 def _leaf_lines(model: PlainModel, leaf: Leaf, scale: Scale, n_terms: int) -> list[Any]:
@@ -190,7 +188,7 @@ def _grid(model: PlainModel, leaf: Leaf, terms: list[Term], scale: Scale) -> Any
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(no_wrap=True)
     grid.add_column(style="dim", no_wrap=True, overflow="ellipsis")
-    grid.add_row(text.Text("base", style="dim"), number(leaf.intercept[0]), "", "")
+    grid.add_row(text.Text("base", style="dim"), words.number(leaf.intercept[0], 4), "", "")
     for term in terms:
         column = model.columns[term.column]
         added = effect(term, leaf, scale.spread)
@@ -199,9 +197,9 @@ def _grid(model: PlainModel, leaf: Leaf, terms: list[Term], scale: Scale) -> Any
             blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="yellow")
             grid.add_row(column.name, "", blocks, _extremes(model, term))
             continue
-        name = f"f({column.name})" if column.knots else column.name
+        name = column_text(column.name, column.knots)
         blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="red" if share < 0 else "blue")
-        slope = number(term.slope[0]) if term.slope else ""
+        slope = words.number(term.slope[0], 4) if term.slope else ""
         missing = f"missing {term.missing[0]:+.3g}" if term.missing else ""
         grid.add_row(name, slope, blocks, missing)
     return grid
@@ -224,7 +222,10 @@ def _classes_grid(model: PlainModel, leaf: Leaf, terms: list[Term]) -> Any:
     more = len(model.classes or ()) - len(classes)
     head = f"{more} more classes" if more > 0 else ""
     grid.add_row(text.Text(head, style="dim"), *(text.Text(str(c), style="dim") for c in classes))
-    grid.add_row(text.Text("base", style="dim"), *map(number, leaf.intercept[: len(classes)]))
+    grid.add_row(
+        text.Text("base", style="dim"),
+        *(words.number(own, 4) for own in leaf.intercept[: len(classes)]),
+    )
     for term in terms:
         name = model.columns[term.column].name
         slopes = [_class_cell(term, k) for k in range(len(classes))]
@@ -236,4 +237,4 @@ def _class_cell(term: Term, k: int) -> str:
     if term.categories:
         values = [numbers[k] for numbers in term.categories.values()]
         return f"{min(*values, 0.0):+.2g} .. {max(*values, 0.0):+.2g}"
-    return number(term.slope[k]) if term.slope else ""
+    return words.number(term.slope[k], 4) if term.slope else ""

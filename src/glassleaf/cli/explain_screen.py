@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from glassleaf.cli.models import label_of
-from glassleaf.cli.screen import number, signed_bar
-from glassleaf.deployment import plain_model
+from glassleaf.cli.screen import signed_bar
 from glassleaf.errors import require
-from glassleaf.rules import in_words
+from glassleaf.explanations import words
 
 rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
 text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
@@ -67,14 +66,11 @@ def show_row(
     good: str,
 ) -> None:
     """The way through the tree, then a bar for what every column added."""
-    model = plain_model(estimator)
     out.print(
         text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(estimator, explanation)}")
     )
-    for leaf, path in model.paths():
-        if leaf.node == explanation.leaf:
-            for split, is_left in path:
-                out.print(f"  {in_words(model, split, is_left)}", style="cyan")
+    for step in explanation.path:
+        out.print(f"  {step.text}", style="cyan")
     out.print(f"  leaf {explanation.leaf}", style="green")
     out.print()
     values = {name: X[name][place].as_py() for name in X.column_names}
@@ -87,9 +83,11 @@ def show_row(
     out.print(_bars(added, values, which))
     if reasons is None:
         of = "" if which is None else f" of class {estimator.classes_[which]}"
-        reference, raw = _one(explanation.reference, which), _one(explanation.raw, which)
-        out.print(f"{number(reference)} (reference) plus these is {number(raw)}, the score{of}",
-                  style="dim")  # fmt: skip
+        reference, raw = (
+            words.number(_one(value, which), 4)
+            for value in (explanation.reference, explanation.raw)
+        )
+        out.print(f"{reference} (reference) plus these is {raw}, the score{of}", style="dim")
     out.print()
 
 
@@ -103,7 +101,7 @@ def _class_shown(estimator: Any, explanation: Any) -> int | None:
 def _prediction(estimator: Any, explanation: Any) -> str:
     classes = getattr(estimator, "classes_", None)
     if classes is None:
-        return f"prediction {number(float(explanation.prediction))}"
+        return f"prediction {words.number(float(explanation.prediction), 4)}"
     found = np.atleast_1d(np.asarray(explanation.prediction, dtype=float))
     if len(found) == 1:  # the probability of the second class alone
         found = np.array([1.0 - found[0], found[0]])
@@ -132,7 +130,7 @@ def _bars(added: Mapping[str, Any], values: Mapping[str, Any], which: int | None
         style = "red" if value < 0 else "blue"
         grid.add_row(
             text.Text(f"  {name}"),
-            text.Text(_cell(values.get(name))),
+            text.Text(words.value(values.get(name))),
             f"{value:+.3g}",
             text.Text(signed_bar(value / longest, _BAR), style=style),
         )
@@ -140,9 +138,3 @@ def _bars(added: Mapping[str, Any], values: Mapping[str, Any], which: int | None
         rest = sum(value for _, value in pairs[_MOST_TERMS:])
         grid.add_row(f"  {len(pairs) - _MOST_TERMS} more", "", f"{rest:+.3g}", "")
     return grid
-
-
-def _cell(value: Any) -> str:
-    if value is None or value != value:
-        return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""What the screen shows: consoles, progress, numbers, bars. Quiet where it is no terminal."""
+"""What the screen shows: consoles, progress, bars. Quiet where it is no terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from glassleaf.errors import require
 _WIDTH_OF_FILES = 100
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 # For terminals and files that do not know these characters.
-_PLAIN = {"█": "#", "│": "|", "·": "-", "±": "~", "─": "-"} | dict.fromkeys(_EIGHTHS[1:], " ")
+_PLAIN = {
+    "█": "#", "│": "|", "·": "-", "±": "~", "─": "-",
+    "≤": "<=", "∈": "in", "∉": "not in", "∞": "inf", "…": "...",
+} | dict.fromkeys(_EIGHTHS[1:], " ")  # fmt: skip
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
@@ -105,17 +108,6 @@ def progress(total: int, *, shown: bool = True) -> Iterator[Callable[[str], None
             begun += 1
 
         yield begin
-
-
-def number(value: float) -> str:
-    """Four digits, the way people write them.
-
-    >>> number(12345.678), number(0.00012345), number(-2.5), number(1e9)
-    ('12,346', '0.0001234', '-2.5', '1e+09')
-    """
-    if value and 1000 <= abs(value) < 1e7:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
 
 
 def bar(share: float, width: int) -> str:

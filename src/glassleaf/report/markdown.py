@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import formula, link_text
+from glassleaf.explanations.formulas import link_text, score_texts
+from glassleaf.explanations.text import seen_text, target_text
 from glassleaf.governance import markdown, table
 from glassleaf.report import prose
 from glassleaf.report.contents import Contents
@@ -63,7 +64,7 @@ def _leaves(contents: Contents) -> str:
                 str(leaf.leaf),
                 markdown(leaf.rule_text, 500),
                 f"{leaf.rows} ({words.percent(leaf.share)})",
-                markdown(prose.target_text(contents.model, leaf.target), 300),
+                markdown(target_text(contents.model, leaf.target), 300),
                 f"{test.rows} ({words.percent(test.share)})",
                 markdown(_test_target(contents, test), 300),
             ]
@@ -80,20 +81,20 @@ def _test_target(contents: Contents, test: LeafOnTest) -> str:
         return f"{words.number(test.target[0], 4)}, predicted {words.number(test.prediction[0], 4)}"
     shown = range(len(classes)) if len(classes) > 2 else [1]
     return ", ".join(
-        f"{words.percent(test.target[k])} {prose.class_name(classes[k])}"
+        f"{words.percent(test.target[k])} {words.class_name(classes[k])}"
         f" (predicted {words.percent(test.prediction[k])})"
         for k in shown
     )
 
 
 def _formulas(contents: Contents, max_terms: int | None) -> str:
-    lines = [markdown(link_text(contents.model), 500) + "."]
-    for leaf in contents.model.leaves:
-        for k, output in enumerate(contents.model.outputs):
-            of = f" of {words.name(output)}" if output else ""
-            text = f"score{of} = {formula(contents.model, leaf, k, max_terms)}"
-            lines.append(f"- Leaf {leaf.leaf}: {markdown(text, 4000)}")
-    return lines[0] + "\n\n" + "\n".join(lines[1:])
+    model = contents.model
+    lines = [
+        f"- Leaf {leaf.leaf}: {markdown(text, 4000)}"
+        for leaf in model.leaves
+        for text in score_texts(model, leaf, max_terms)
+    ]
+    return markdown(link_text(model.link, model.classes), 500) + ".\n\n" + "\n".join(lines)
 
 
 def _features(contents: Contents) -> str:
@@ -101,13 +102,8 @@ def _features(contents: Contents) -> str:
     rows = []
     for name in contents.model.importance:
         feature = by_name[name]
-        known = (
-            f"{words.number(feature.low, 4)} to {words.number(feature.high, 4)}"
-            if feature.categories is None
-            else f"{len(feature.categories)} categories"
-        )
         shares = (words.percent(feature.effect_share), words.percent(feature.gain_share))
-        rows.append([markdown(name), *shares, str(feature.n_splits), known])
+        rows.append([markdown(name), *shares, str(feature.n_splits), seen_text(feature)])
     return table(["feature", "effect", "gain", "splits", "in training"], rows)
 
 
