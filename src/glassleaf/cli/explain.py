@@ -34,14 +34,13 @@ def explain(
 ) -> None:
     """Explain predictions: the way through the tree, and what every column added."""
     from glassleaf.cli import explain_screen, explanations, screen
-    from glassleaf.cli.delimited import Dialect
     from glassleaf.cli.models import read_model
     from glassleaf.cli.rows import chosen_rows
 
     estimator = read_model(model)
     numbers = row or [1]
-    dialect = Dialect(delimiter, encoding, decimal)
-    X = chosen_rows(estimator, data, numbers, dialect, tuple(missing or ()))
+    how = options.read_options(delimiter, encoding, decimal, missing)
+    X = chosen_rows(estimator, data, numbers, how)
     found = list(explanations.explain_rows(estimator, X))
     hurting: list[Any] = [None] * len(found)
     if reasons is not None:

@@ -224,10 +224,7 @@ def _test_part(plan: Plan, loaded: Loaded, estimator: Any, test_rows: Any) -> La
     if plan.test is None:
         return None
     wanted = plan.wanted
-    return labeled_rows(
-        estimator, plan.test, wanted.target, wanted.weight,
-        wanted.dialect, wanted.missing, wanted.on_error,
-    )  # fmt: skip
+    return labeled_rows(estimator, plan.test, wanted.target, wanted.weight, wanted.options)
 
 
 def _fold_scores(

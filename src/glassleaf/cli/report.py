@@ -27,7 +27,6 @@ def report(
 ) -> None:
     """Write the report of a model on rows whose true values are known."""
     from glassleaf.cli import explanations, screen
-    from glassleaf.cli.delimited import Dialect
     from glassleaf.cli.evaluating import labeled_rows
     from glassleaf.cli.failures import CallError
     from glassleaf.cli.models import read_model
@@ -35,14 +34,7 @@ def report(
     if not output.parent.is_dir():
         raise CallError(f"cannot write {str(output)!r}: there is no folder {str(output.parent)!r}.")
     estimator = read_model(model)
-    rows = labeled_rows(
-        estimator,
-        data,
-        target,
-        None,
-        Dialect(delimiter, encoding, decimal),
-        tuple(missing or ()),
-        on_error,
-    )
+    how = options.read_options(delimiter, encoding, decimal, missing, on_error)
+    rows = labeled_rows(estimator, data, target, None, how)
     explanations.write_report(estimator, rows.X, rows.y, output)
     screen.console().print(f"Written: {output}", style="green", soft_wrap=True)
