@@ -8,6 +8,7 @@ import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -199,7 +200,7 @@ def test_the_schema_names_every_array(part, kind):
 
 
 def test_another_validator_agrees_with_the_schema():
-    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema = needed.module("jsonschema")
     validator = jsonschema.Draft202012Validator(model_schema(1))
     validator.check_schema(model_schema(1))
     good = json.loads((FIXTURES / "model_v1_classifier.json").read_text())

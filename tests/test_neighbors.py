@@ -4,6 +4,7 @@ import os
 import pickle
 
 import joblib
+import needed
 import numpy as np
 import pytest
 import zoo
@@ -27,7 +28,7 @@ def test_pickle_and_joblib(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", SOME)
 def test_skops(kind):
-    io = pytest.importorskip("skops.io")
+    io = needed.module("skops.io")
     case = zoo.case(kind)
     data = io.dumps(case.model)
     untrusted = io.get_untrusted_types(data=data)
@@ -38,8 +39,8 @@ def test_skops(kind):
 
 def test_mlflow(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file://{tmp_path}/runs")
-    mlflow = pytest.importorskip("mlflow")
-    flavor = pytest.importorskip("mlflow.sklearn")
+    mlflow = needed.module("mlflow")
+    flavor = needed.module("mlflow.sklearn")
     case = zoo.case("squared_error")
     path = os.fspath(tmp_path / "model")
     requirements = ["glassleaf"]  # named, or MLflow starts a process to find out
@@ -56,8 +57,8 @@ def test_mlflow_as_documented(tmp_path, monkeypatch):
     """The recipe of docs/production.md, with a store in a folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    mlflow = pytest.importorskip("mlflow")
-    pytest.importorskip("mlflow.sklearn")
+    mlflow = needed.module("mlflow")
+    needed.module("mlflow.sklearn")
     case = zoo.case("binary")
     mlflow.set_tracking_uri(f"file://{tmp_path}/runs")
     with mlflow.start_run() as run:

@@ -1,6 +1,7 @@
 """Every display draws every kind of model, on its own axes or on given ones."""
 
 import bare
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +9,7 @@ from problems import FORMS, fitted, later
 
 from glassleaf import explain
 
-matplotlib = pytest.importorskip("matplotlib")
+matplotlib = needed.module("matplotlib")
 matplotlib.use("agg")
 from matplotlib import pyplot as plt  # noqa: E402
 
