@@ -124,8 +124,13 @@ def test_shap_plots_take_it(rng):
     X = rng.normal(size=(200, 4))
     model = bare.classifier().fit(X, X[:, 0] * X[:, 1] > 0)
     found = shap_values(model, X, X).to_shap()
-    shap.plots.bar(found, show=False)
-    shap.plots.waterfall(found[0], show=False)
+    bars = shap.plots.bar(found, show=False).patches
+    mean_sizes = np.sort(np.abs(found.values).mean(axis=0))[::-1]
+    np.testing.assert_allclose([bar.get_width() for bar in bars[:4]], mean_sizes)
+    plt.figure()
+    waterfall = shap.plots.waterfall(found[0], show=False)
+    names = [label.get_text() for label in waterfall.get_yticklabels()]
+    assert all(any(name in label for label in names) for name in ("x0", "x1", "x2", "x3"))
     plt.close("all")
 
 
