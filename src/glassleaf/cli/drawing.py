@@ -43,22 +43,37 @@ class Scale:
     longest: float
 
 
-def scale_of(estimator: Any, X: Any | None) -> Scale:
-    """The scale of bars, from rows, or from what the tree remembers of its training rows."""
+def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
+    """Print the tree to a console, every leaf with so many of its terms (0: all).
+
+    Rows X say how much the columns vary; without them, what training saw does.
+    """
     model, tree = plain_model(estimator), estimator.tree_
-    spread = _from_rows(estimator, X) if X is not None else _remembered(tree)
+    scale = _scale(model, tree, None if X is None else _from_rows(model, X, estimator.apply(X)))
+    root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")
+    _grow(root, model, tree, 0, scale, n_terms)
+    out.print(_heading(model, tree))
+    out.print(_legend(model, scale), style="dim")
+    out.print(root)
+
+
+# --- how long the bars are -----------------------------------------------------------------------
+
+
+def _scale(model: PlainModel, tree: Tree, spread: Floats | None) -> Scale:
+    if spread is None:
+        spread = _remembered(tree)
     is_known = spread is not None
     if spread is None:
         spread = _between_leaves(model)
-    effects = [abs(effect(term, leaf, spread)) for leaf in model.leaves for term in leaf.terms]
+    effects = [abs(_effect(term, leaf, spread)) for leaf in model.leaves for term in leaf.terms]
     return Scale(spread, is_known, max(effects, default=0.0))
 
 
-def _from_rows(estimator: Any, X: Any) -> Floats:
-    columns = plain_model(estimator).columns
-    leaves = estimator.apply(X)
-    out = np.zeros((estimator.tree_.node_count, len(columns)))
-    for j, column in enumerate(columns):
+def _from_rows(model: PlainModel, X: Any, leaves: NDArray[np.int64]) -> Floats:
+    """Spreads of the columns among the rows of every leaf."""
+    out = np.zeros((len(model.nodes), len(model.columns)))
+    for j, column in enumerate(model.columns):
         if column.categories is not None:
             out[:, j] = 1.0
             continue
@@ -72,10 +87,10 @@ def _from_rows(estimator: Any, X: Any) -> Floats:
     return out
 
 
-def _remembered(tree: Any) -> Floats | None:
+def _remembered(tree: Tree) -> Floats | None:
     """Spreads that the tree keeps of its training rows; models of older files have none."""
-    by_term = getattr(getattr(tree, "records", None), "spread", None)
-    if by_term is None or not len(by_term) or not by_term.shape[1]:
+    by_term = None if tree.records is None else tree.records.spread
+    if by_term is None or not by_term.shape[1]:
         return None
     first = np.asarray(tree.terms.first_term)
     out = np.where(first >= 0, by_term[:, np.maximum(first, 0)], 0.0)
@@ -88,14 +103,14 @@ def _between_leaves(model: PlainModel) -> Floats:
     ones = np.ones((len(model.nodes), len(model.columns)))
     for leaf in model.leaves:
         for term in leaf.terms:
-            found = abs(effect(term, leaf, ones))
+            found = abs(_effect(term, leaf, ones))
             largest[term.column] = max(largest[term.column], found)
     with np.errstate(divide="ignore"):
         one = np.where(largest > 0, 1.0 / largest, 0.0)
     return np.tile(one, (len(model.nodes), 1))
 
 
-def effect(term: Term, leaf: Leaf, spread: Floats) -> float:
+def _effect(term: Term, leaf: Leaf, spread: Floats) -> float:
     """What a term adds per spread of its column; for categories half of what lies between them."""
     if term.categories:
         values = [value for numbers in term.categories.values() for value in numbers]
@@ -108,24 +123,21 @@ def effect(term: Term, leaf: Leaf, spread: Floats) -> float:
 # --- the tree ------------------------------------------------------------------------------------
 
 
-def heading(estimator: Any) -> Any:
-    """One line about the model, one about its leaves' formulas."""
-    model, tree = plain_model(estimator), estimator.tree_
+def _heading(model: PlainModel, tree: Tree) -> Any:
+    """One line about the model."""
     n_leaves = len(model.leaves)
     what = (
         "regression" if model.classes is None else f"classes {', '.join(map(str, model.classes))}"
     )
     leaves = "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
-    line = text.Text.assemble(
+    return text.Text.assemble(
         ("Model tree", "bold"),
         f" · {what} · {leaves} · {len(model.columns)} columns · {tree.n_samples[0]:,} rows",
     )
-    return line
 
 
-def legend(estimator: Any, scale: Scale) -> str:
+def _legend(model: PlainModel, scale: Scale) -> str:
     """How a leaf's numbers become a prediction, and what its bars are."""
-    model = plain_model(estimator)
     link = link_text(model.link, model.classes)
     if model.n_outputs > 1:
         return f"A leaf adds up a score for every class: {link}."
@@ -137,14 +149,6 @@ def legend(estimator: Any, scale: Scale) -> str:
     rescaled = any(is_rescaled(column.knots) for column in model.columns)
     own_scale = " score(x): x on a scale of its own." if rescaled else ""
     return f"A leaf adds up a score: {link}. {bars}{own_scale}"
-
-
-def drawn(estimator: Any, scale: Scale, n_terms: int) -> Any:
-    """The tree as something a console can print."""
-    model = plain_model(estimator)
-    root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")
-    _grow(root, model, estimator.tree_, 0, scale, n_terms)
-    return root
 
 
 def _grow(
@@ -168,7 +172,7 @@ def _leaf_lines(model: PlainModel, leaf: Leaf, scale: Scale, n_terms: int) -> li
         (bar(share, _ROWS_WIDTH), "green"),
         f" {leaf.n_samples:,} rows, {share:.0%}",
     )
-    terms = sorted(leaf.terms, key=lambda term: -abs(effect(term, leaf, scale.spread)))
+    terms = sorted(leaf.terms, key=lambda term: -abs(_effect(term, leaf, scale.spread)))
     if not scale.is_known:
         terms = list(leaf.terms)
     shown = terms[:n_terms] if n_terms else terms
@@ -191,7 +195,7 @@ def _grid(model: PlainModel, leaf: Leaf, terms: list[Term], scale: Scale) -> Any
     grid.add_row(text.Text("base", style="dim"), words.number(leaf.intercept[0], 4), "", "")
     for term in terms:
         column = model.columns[term.column]
-        added = effect(term, leaf, scale.spread)
+        added = _effect(term, leaf, scale.spread)
         share = added / scale.longest if scale.longest else 0.0
         if term.categories:
             blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="yellow")

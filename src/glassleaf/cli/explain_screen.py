@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from glassleaf.cli.models import label_of
 from glassleaf.cli.screen import signed_bar
 from glassleaf.errors import require
-from glassleaf.explanations import words
+from glassleaf.explanations import Reason, RowExplanation, words
 
 rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
 text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
@@ -22,8 +21,10 @@ _MOST_TERMS = 12
 
 
 def favorable_score(estimator: Any, given: str | None) -> Any:
-    """Which score is good for a row: "high", "low", or a class; None: as the library has it."""
-    return given if given in (None, "high", "low") else label_of(estimator, given, "--favorable")
+    """Which score is good for a row: "high", "low", or a class; None is "high"."""
+    if given in (None, "high", "low"):
+        return given or "high"
+    return label_of(estimator, given, "--favorable")
 
 
 def favorable_words(estimator: Any, given: str | None) -> str:
@@ -35,7 +36,9 @@ def favorable_words(estimator: Any, given: str | None) -> str:
     return f", if {given} is good"
 
 
-def as_json(row: int, explanation: Any, reasons: Sequence[Any] | None) -> dict[str, Any]:
+def as_json(
+    row: int, explanation: RowExplanation, reasons: Sequence[Reason] | None
+) -> dict[str, Any]:
     out: dict[str, Any] = {
         "row": row,
         "leaf": explanation.leaf,
@@ -45,14 +48,8 @@ def as_json(row: int, explanation: Any, reasons: Sequence[Any] | None) -> dict[s
         "contributions": dict(explanation.contributions),
     }
     if reasons is not None:
-        out["reasons"] = [_record(reason) for reason in reasons]
+        out["reasons"] = [reason.to_dict() for reason in reasons]
     return out
-
-
-def _record(reason: Any) -> Any:
-    if is_dataclass(reason) and not isinstance(reason, type):
-        return asdict(reason)
-    return dict(reason) if isinstance(reason, Mapping) else reason
 
 
 def show_row(
@@ -61,22 +58,20 @@ def show_row(
     X: Any,
     place: int,
     row: int,
-    explanation: Any,
-    reasons: Any,
+    explanation: RowExplanation,
+    reasons: Sequence[Reason] | None,
     good: str,
 ) -> None:
     """The way through the tree, then a bar for what every column added."""
-    out.print(
-        text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(estimator, explanation)}")
-    )
+    out.print(text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(explanation)}"))
     for step in explanation.path:
         out.print(f"  {step.text}", style="cyan")
     out.print(f"  leaf {explanation.leaf}", style="green")
     out.print()
     values = {name: X[name][place].as_py() for name in X.column_names}
-    which = _class_shown(estimator, explanation)
+    which = _class_shown(explanation)
     if reasons is not None:
-        added = {_field(reason, "feature"): _field(reason, "contribution") for reason in reasons}
+        added = {reason.feature: reason.contribution for reason in reasons}
         out.print(f"What {'hurt most' if added else 'hurt: nothing'}{good}", style="bold")
     else:
         added = explanation.contributions
@@ -91,26 +86,18 @@ def show_row(
     out.print()
 
 
-def _class_shown(estimator: Any, explanation: Any) -> int | None:
+def _class_shown(explanation: RowExplanation) -> int | None:
     """With several scores, that of the predicted class."""
     if np.ndim(explanation.raw) == 0:
         return None
     return int(np.argmax(explanation.prediction))
 
 
-def _prediction(estimator: Any, explanation: Any) -> str:
-    classes = getattr(estimator, "classes_", None)
-    if classes is None:
-        return f"prediction {words.number(float(explanation.prediction), 4)}"
-    found = np.atleast_1d(np.asarray(explanation.prediction, dtype=float))
-    if len(found) == 1:  # the probability of the second class alone
-        found = np.array([1.0 - found[0], found[0]])
-    best = int(found.argmax())
-    return f"{classes[best]} with probability {found[best]:.3f}"
-
-
-def _field(reason: Any, name: str) -> Any:
-    return reason[name] if isinstance(reason, Mapping) else getattr(reason, name)
+def _prediction(explanation: RowExplanation) -> str:
+    largest = float(np.max(explanation.prediction))
+    if explanation.label is None:
+        return f"prediction {words.number(largest, 4)}"
+    return f"{explanation.label} with probability {largest:.3f}"
 
 
 def _one(value: Any, which: int | None) -> float:

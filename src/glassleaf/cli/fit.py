@@ -152,7 +152,6 @@ def fit(
             seed=seed,
             output=output,
             report=None if no_report else report or output.with_suffix(".html"),
-            report_asked=report is not None,
             as_json=json,
         )
     )

@@ -26,7 +26,7 @@ def report(
     on_error: options.OnError = OnError.stop,
 ) -> None:
     """Write the report of a model on rows whose true values are known."""
-    from glassleaf.cli import explanations, screen
+    from glassleaf.cli import screen
     from glassleaf.cli.evaluating import labeled_rows
     from glassleaf.cli.failures import CallError
     from glassleaf.cli.models import read_model
@@ -36,5 +36,5 @@ def report(
     estimator = read_model(model)
     how = options.read_options(delimiter, encoding, decimal, missing, on_error)
     rows = labeled_rows(estimator, data, target, None, how)
-    explanations.write_report(estimator, rows.X, rows.y, output)
+    estimator.report(rows.X, rows.y).write(output)
     screen.console().print(f"Written: {output}", style="green", soft_wrap=True)

@@ -42,8 +42,4 @@ def show(
     if data is not None:
         how = options.read_options(delimiter, encoding, decimal, missing, on_error)
         X = conformed_rows(estimator, data, how)
-    scale = drawing.scale_of(estimator, X)
-    out = screen.console()
-    out.print(drawing.heading(estimator))
-    out.print(drawing.legend(estimator, scale), style="dim")
-    out.print(drawing.drawn(estimator, scale, terms))
+    drawing.print_tree(screen.console(), estimator, X, terms)

@@ -46,8 +46,6 @@ DEFINITIONS = (
     "Differences that chance can explain at this number of rows are not marked.",
 )
 
-LEVELS = ("", "look", "changed")
-
 
 def summary(contents: Contents) -> list[str]:
     """The report in a few sentences."""
