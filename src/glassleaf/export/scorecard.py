@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, fields
 from math import inf, isfinite, log
 from typing import Any
 
+from glassleaf.atomic_files import write_atomically
 from glassleaf.deployment import plain_model
-from glassleaf.document import write_atomically
 from glassleaf.errors import ExportError, describe, require
 from glassleaf.explanations import words
 from glassleaf.explanations.rules import all_rules, rule_text
