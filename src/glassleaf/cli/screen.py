@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -61,26 +60,9 @@ def complain(text: str) -> None:
 
 def write_json(content: Any) -> None:
     """A result for machines. NaN and infinity become null: JSON has neither."""
-    print(json.dumps(plain_json(content), indent=2, ensure_ascii=False, allow_nan=False))
+    from glassleaf.explanations.plain_data import as_plain
 
-
-def plain_json(content: Any) -> Any:
-    """Python's own objects, whatever came.
-
-    >>> plain_json({"a": (1, float("nan"))})
-    {'a': [1, None]}
-    """
-    if isinstance(content, dict):
-        return {str(key): plain_json(value) for key, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [plain_json(value) for value in content]
-    if hasattr(content, "tolist"):
-        return plain_json(content.tolist())
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    if content is None or isinstance(content, (str, int, float, bool)):
-        return content
-    return str(content)
+    print(json.dumps(as_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextmanager
