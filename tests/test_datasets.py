@@ -1,9 +1,9 @@
 """The evaluation data: real types, one clear message where a file is missing, OpenML."""
 
-import os
 import sys
 from urllib.error import URLError
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,10 +14,6 @@ from glassleaf import MissingExtraError, datasets
 from glassleaf.reproduce.preparation import encoded_columns
 from glassleaf.reproduce.printed import TABLE_1
 from glassleaf.sources import DataNotFoundError
-
-needs_data = pytest.mark.skipif(
-    "GLASSLEAF_DATA" not in os.environ, reason="GLASSLEAF_DATA does not name the data's folder"
-)
 
 
 @pytest.fixture
@@ -44,7 +40,7 @@ def served(monkeypatch):
     return frames
 
 
-@needs_data
+@needed.data
 @pytest.mark.parametrize("name", datasets.PAPER)
 def test_the_papers_datasets_have_the_size_that_the_paper_prints(name):
     data = datasets.PAPER[name](None)
@@ -96,7 +92,7 @@ def test_without_pandas_the_extra_is_named(monkeypatch, tmp_path):
 
 def test_adult_from_an_answer_that_openml_gave(monkeypatch):
     """scikit-learn ships recorded answers of OpenML to test itself; this is the one for Adult."""
-    recorded = pytest.importorskip("sklearn.datasets.tests.test_openml")
+    recorded = needed.module("sklearn.datasets.tests.test_openml")
     monkeypatch.delenv("GLASSLEAF_DATA", raising=False)
     recorded._monkey_patch_webbased_functions(monkeypatch, 1590, True)
     fetch = sklearn.datasets.fetch_openml

@@ -14,7 +14,7 @@ import glassleaf
 from glassleaf import ModelTreeRegressor, explain, leaf_table
 from glassleaf.explanations import NoCoefficientsError
 from glassleaf.explanations.formulas import formula
-from glassleaf.explanations.rules import Condition
+from glassleaf.explanations.rules import Condition, split_conditions
 
 
 def meets(condition, value):
@@ -270,7 +270,7 @@ def test_hostile_names_do_not_break_text(rng):
     model = bare.regressor(max_depth=3, alpha=10).fit(X, y)
     n_lines = len(model.export_text().splitlines())
     plain = model.fit(X.set_axis([f"c{k}" for k in range(12)], axis=1).map(str_or_same), y)
-    assert abs(n_lines - len(plain.export_text().splitlines())) <= 0
+    assert n_lines == len(plain.export_text().splitlines())
     text = model.fit(X, y).export_text()
     assert max(map(len, text.splitlines())) < 1500
     assert not any(char in text for char in "\x00\x1b‮\t")
@@ -379,6 +379,9 @@ def test_a_file_without_records_predicts_but_does_not_explain(tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     with pytest.raises(glassleaf.GlassleafError, match="holds no records of its training"):
         explain(again)
+    # Whether missing values came is not known, so that their side is named.
+    sides = [condition.text for condition in split_conditions(again.tree_, 0)]
+    assert sum(text.endswith(" or missing") for text in sides) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The story of Figures 2 and 3 holds on our example, and the files come out."""
 
-import os
-
+import needed
 import numpy as np
 import pytest
 
@@ -84,6 +83,6 @@ def _bankruptcies(values):
     )
 
 
-@pytest.mark.skipif("GLASSLEAF_DATA" not in os.environ, reason="needs the data")
+@needed.data
 def test_the_stump_of_bankruptcy_splits_where_the_papers_does():
     assert figures.figure_1(datasets.bankruptcy()).get_suptitle().startswith("X27 ≤ ")

@@ -1,5 +1,6 @@
 """Mimic learning: students of known teachers, and of XGBoost."""
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,7 +71,7 @@ def test_the_worst_leaf_is_where_it_differs_most(rng):
 
 
 def test_xgboost(rng):
-    xgboost = pytest.importorskip("xgboost")
+    xgboost = needed.module("xgboost")
     X = pd.DataFrame(rng.normal(size=(3000, 4)), columns=list("abcd"))
     score = np.where(X["a"] > 0, 2 * X["b"], -X["b"]) + X["c"]
     y = (score + rng.logistic(size=3000) > 0).astype(int)

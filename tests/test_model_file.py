@@ -8,6 +8,7 @@ import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,8 +19,9 @@ from sklearn.base import clone
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, criteria, load, losses
+from glassleaf.atomic_files import write_atomically
 from glassleaf.design import Terms
-from glassleaf.document import parse, write_atomically
+from glassleaf.document import parse
 from glassleaf.errors import ExportError, ModelFileError
 from glassleaf.loading import from_text
 from glassleaf.schema import model_schema
@@ -199,7 +201,7 @@ def test_the_schema_names_every_array(part, kind):
 
 
 def test_another_validator_agrees_with_the_schema():
-    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema = needed.module("jsonschema")
     validator = jsonschema.Draft202012Validator(model_schema(1))
     validator.check_schema(model_schema(1))
     good = json.loads((FIXTURES / "model_v1_classifier.json").read_text())
@@ -423,12 +425,12 @@ def test_values_changed_at_random(data):
 KILLED = """
 import os, sys
 sys.path.insert(0, {source!r})
-from glassleaf import document
+from glassleaf.atomic_files import write_atomically
 real = os.fsync
 def die(descriptor):
     os.kill(os.getpid(), 9)
 os.fsync = die
-document.write_atomically({path!r}, b"new" * 1000)
+write_atomically({path!r}, b"new" * 1000)
 """
 
 

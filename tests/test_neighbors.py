@@ -2,8 +2,11 @@
 
 import os
 import pickle
+import re
+from html import escape
 
 import joblib
+import needed
 import numpy as np
 import pytest
 import zoo
@@ -12,7 +15,7 @@ from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, load
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, load
 
 SOME = ["huber, winsor, clamp", "binary", "multiclass"]
 
@@ -27,7 +30,7 @@ def test_pickle_and_joblib(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", SOME)
 def test_skops(kind):
-    io = pytest.importorskip("skops.io")
+    io = needed.module("skops.io")
     case = zoo.case(kind)
     data = io.dumps(case.model)
     untrusted = io.get_untrusted_types(data=data)
@@ -38,8 +41,8 @@ def test_skops(kind):
 
 def test_mlflow(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file://{tmp_path}/runs")
-    mlflow = pytest.importorskip("mlflow")
-    flavor = pytest.importorskip("mlflow.sklearn")
+    mlflow = needed.module("mlflow")
+    flavor = needed.module("mlflow.sklearn")
     case = zoo.case("squared_error")
     path = os.fspath(tmp_path / "model")
     requirements = ["glassleaf"]  # named, or MLflow starts a process to find out
@@ -56,8 +59,8 @@ def test_mlflow_as_documented(tmp_path, monkeypatch):
     """The recipe of docs/production.md, with a store in a folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    mlflow = pytest.importorskip("mlflow")
-    pytest.importorskip("mlflow.sklearn")
+    mlflow = needed.module("mlflow")
+    needed.module("mlflow.sklearn")
     case = zoo.case("binary")
     mlflow.set_tracking_uri(f"file://{tmp_path}/runs")
     with mlflow.start_run() as run:
@@ -103,10 +106,19 @@ def test_a_notebook_shows_the_tree_beside_the_diagram(kind):
     text = html(model)
     assert "sk-estimator" in text and text.count("glassleaf-tree") == 1
     assert text.count("<b>leaf") == model.get_n_leaves()
-    assert text == model._repr_html_() or "sk-container-id" in text
-    assert model._repr_html_().count("glassleaf-tree") == 1
+    plain, bundled = (re.sub(r"-id-\d+", "", t) for t in (model._repr_html_(), text))
+    assert plain == bundled
     tree = text[text.index("glassleaf-tree") :]
     assert "</script>" not in tree and "<script" not in tree  # names are escaped
+    for node in explain(model).splits:  # said as everywhere
+        for condition in (node.split.condition, node.split.otherwise):
+            assert f"<li>{escape(condition.text)}" in tree
+
+
+def test_a_notebook_shows_formulas(rng):
+    X = rng.normal(size=(300, 2))
+    model = ModelTreeRegressor(max_depth=0, alpha=0, transform="none").fit(X, 3 - 2 * X[:, 0])
+    assert "<b>leaf 0</b>, 300 rows: 3 - 2·x0" in html(model)
 
 
 def test_before_fit_and_without_diagrams(rng):

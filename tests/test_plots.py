@@ -1,6 +1,7 @@
 """Every display draws every kind of model, on its own axes or on given ones."""
 
 import bare
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +9,7 @@ from problems import FORMS, fitted, later
 
 from glassleaf import explain
 
-matplotlib = pytest.importorskip("matplotlib")
+matplotlib = needed.module("matplotlib")
 matplotlib.use("agg")
 from matplotlib import pyplot as plt  # noqa: E402
 
@@ -67,15 +68,31 @@ def test_given_axes_are_used(display):
     figure.canvas.draw()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form(form):
-    model, X, y = fitted("squared_error", **FORMS[form])
-    for display in ("tree", "gain", "row", "regions", "dependence"):
-        DISPLAYS[display](model, X, y, None)
-
-
 def drawn_texts(ax):
     return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form(form):
+    """What is drawn is what the model says, whatever its columns are made to be."""
+    model, X, y = fitted("squared_error", **FORMS[form])
+    drawn = {
+        display: DISPLAYS[display](model, X, y, None)
+        for display in ("tree", "gain", "row", "regions", "dependence")
+    }
+    leaves = [text for text in drawn_texts(drawn["tree"].ax_) if text.startswith("leaf ")]
+    assert len(leaves) == model.get_n_leaves()
+    titles = [panel.get_title() for panel in drawn["gain"].axes_]
+    assert len(titles) == len(explain(model).splits[0].split.candidates) and all(titles)
+    last = drawn["row"].ax_.patches[-1]
+    score = model.predict(later(X).iloc[[3]])[0]
+    assert last.get_x() + last.get_width() == pytest.approx(score)
+    x, mean = drawn["dependence"].ax_.lines[-2].get_data()
+    rows = X.iloc[np.linspace(0, len(X) - 1, 50).astype(int)]
+    for k in (0, len(x) // 3, len(x) - 1):
+        assert mean[k] == pytest.approx(model.predict(rows.assign(a=x[k])).mean())
+    regions = drawn["regions"].ax_
+    assert (regions.get_xlabel(), regions.get_ylabel()) == ("a", "d")
 
 
 def test_tree_names_splits_leaves_and_features():
@@ -184,3 +201,6 @@ def test_formulas_in_names_are_not_drawn(rng):
         LiftDisplay.from_estimator(model, X, np.abs(X.iloc[:, 0])),
     ):
         drawn.figure_.canvas.draw()
+        texts = [text.get_text() for text in drawn.figure_.findobj(matplotlib.text.Text)]
+        assert any(r"\$" in text for text in texts)
+        assert not any("$" in text.replace(r"\$", "") for text in texts)

@@ -4,9 +4,9 @@ Needs Playwright and a Chromium; ``.ci/run`` installs both.
 """
 
 import json
-import os
 import shutil
 
+import needed
 import numpy as np
 import pytest
 import zoo
@@ -18,23 +18,12 @@ ROWS = 200
 TYPED = 12  # of these, key by key
 
 
-def missing(what, install):
-    """A failure in CI, which installs it; else a skip that says what to do."""
-    message = f"{what} is not there; {install}"
-    if os.environ.get("CI"):
-        pytest.fail(message)
-    pytest.skip(message)
-
-
 @pytest.fixture(scope="module")
 def browser():
-    try:
-        from playwright.sync_api import sync_playwright  # noqa: PLC0415
-    except ImportError:
-        missing("Playwright", 'pip install "glassleaf[test]"')
+    sync_playwright = needed.module("playwright.sync_api").sync_playwright
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
-        missing("Chromium", "apt-get install chromium")
+        needed.missing("Chromium", "apt-get install chromium")
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=program)
         yield found

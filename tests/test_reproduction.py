@@ -1,16 +1,11 @@
 """The paper's House and Weather-Vis cells, on the data that GLASSLEAF_DATA names."""
 
-import os
-
+import needed
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold, cross_val_score
 
 from glassleaf import ModelTreeRegressor, datasets, paper_settings
-
-needs_data = pytest.mark.skipif(
-    "GLASSLEAF_DATA" not in os.environ, reason="GLASSLEAF_DATA does not name the data's folder"
-)
 
 CELLS = {
     ("house", "MT-DT"): (77.9, 83.0, 83.8),
@@ -20,7 +15,7 @@ CELLS = {
 }
 
 
-@needs_data
+@needed.data
 @pytest.mark.parametrize(("name", "method"), CELLS)
 def test_cells_of_the_paper_are_reproduced(name, method):
     data = getattr(datasets, name)()

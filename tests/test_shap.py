@@ -4,6 +4,7 @@ from itertools import combinations
 from math import factorial
 
 import bare
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,7 +105,7 @@ def test_known_answer_of_a_product_of_split_and_slope():
 
 
 def test_as_shap_explanation():
-    shap = pytest.importorskip("shap")
+    shap = needed.module("shap")
     model, X, _ = fitted("binary")
     found = shap_values(model, X.iloc[:30], X).to_shap()
     assert isinstance(found, shap.Explanation)
@@ -117,14 +118,19 @@ def test_as_shap_explanation():
 
 
 def test_shap_plots_take_it(rng):
-    shap = pytest.importorskip("shap")
-    pytest.importorskip("matplotlib").use("agg")
-    plt = pytest.importorskip("matplotlib.pyplot")
+    shap = needed.module("shap")
+    needed.module("matplotlib").use("agg")
+    plt = needed.module("matplotlib.pyplot")
     X = rng.normal(size=(200, 4))
     model = bare.classifier().fit(X, X[:, 0] * X[:, 1] > 0)
     found = shap_values(model, X, X).to_shap()
-    shap.plots.bar(found, show=False)
-    shap.plots.waterfall(found[0], show=False)
+    bars = shap.plots.bar(found, show=False).patches
+    mean_sizes = np.sort(np.abs(found.values).mean(axis=0))[::-1]
+    np.testing.assert_allclose([bar.get_width() for bar in bars[:4]], mean_sizes)
+    plt.figure()
+    waterfall = shap.plots.waterfall(found[0], show=False)
+    names = [label.get_text() for label in waterfall.get_yticklabels()]
+    assert all(any(name in label for label in names) for name in ("x0", "x1", "x2", "x3"))
     plt.close("all")
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassleaf import document, persist, plain
 from glassleaf._version import __version__
+from glassleaf.atomic_files import write_atomically
 from glassleaf.errors import ExportError, describe
 from glassleaf.notebook import tree_html
 from glassleaf.scoring import Scorer
@@ -37,7 +38,7 @@ class Deployable:
     def _tree_html(self) -> str:
         """The fitted tree for a notebook; nothing where there is none to draw."""
         try:
-            return tree_html(plain_model(self))
+            return tree_html(plain_model(self), self.tree_)  # type: ignore[attr-defined]
         except (NotFittedError, ExportError):
             return ""
 
@@ -58,7 +59,7 @@ class Deployable:
                 f" Only {' and '.join(_ESTIMATORS)} can be saved."
             )
         written = persist.to_document(fitted(self), f"glassleaf {__version__}")
-        document.write_atomically(path, document.to_text(written).encode("ascii"))
+        write_atomically(path, document.to_text(written).encode("ascii"))
 
     def scorer(self) -> Scorer:
         """A scorer for single rows, about as fast as Python allows.

@@ -306,33 +306,3 @@ def _encoded(values: Any) -> Any:
     if isinstance(values, float) and not math.isfinite(values):
         return "nan" if math.isnan(values) else "inf" if values > 0 else "-inf"
     return values
-
-
-def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file whole or not at all: whoever reads it sees the old content or the new."""
-    target = os.path.realpath(path)
-    beside = f"{target}.{os.urandom(6).hex()}.tmp"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(target):
-            os.chmod(beside, os.stat(target).st_mode & 0o777)
-        os.replace(beside, target)
-    except BaseException:
-        os.unlink(beside)
-        raise
-    _sync_folder(os.path.dirname(target))
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the new name last, where the system lets a folder be opened."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -15,10 +15,11 @@ from glassleaf.errors import describe
 from glassleaf.explanations import explain, words
 from glassleaf.explanations.fitted import Fitted, fitted
 from glassleaf.explanations.formulas import formula, link_text
+from glassleaf.explanations.markdown import escaped, table
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.scores import target_numbers
-from glassleaf.explanations.text import target_text
+from glassleaf.explanations.text import seen_text, target_text
 
 Floats = NDArray[np.float64]
 
@@ -78,9 +79,7 @@ def group_scores(
         if favorable not in model.classes:
             raise ValueError(f"favorable={describe(favorable)} is not one of {model.classes}.")
         output = model.classes.index(favorable)
-    target = target_numbers(model, y, output)
-    if len(target) != len(matrix):
-        raise ValueError(f"y has {len(target)} entries, but X has {len(matrix)} rows.")
+    target = target_numbers(model, y, output, len(matrix))
     found = {}
     for name in dict.fromkeys(groups.tolist()):
         here = groups == name
@@ -186,31 +185,17 @@ def model_card(
     explanation = explain(estimator)
     open_question = "*To be filled in.*"
     parts = [
-        f"# {markdown(name, 200)}",
-        "## Purpose\n\n" + (markdown(purpose, 10_000) or open_question),
+        f"# {escaped(name, 200)}",
+        "## Purpose\n\n" + (escaped(purpose, 10_000) or open_question),
         "## Model\n\n" + _model_part(explanation),
-        "## Training data\n\n" + _data_part(explanation, markdown(data, 10_000) or open_question),
+        "## Training data\n\n" + _data_part(explanation, escaped(data, 10_000) or open_question),
         "## Performance\n\n" + _score_part(scores) + _group_part(groups),
         "## What it says\n\n" + _leaf_part(explanation),
         "## Features\n\n" + _feature_part(explanation),
-        "## Limits and risks\n\n" + (markdown(limits, 10_000) or open_question) + _limit_notes(),
-        "## Contact\n\n" + (markdown(contact, 1000) or open_question),
+        "## Limits and risks\n\n" + (escaped(limits, 10_000) or open_question) + _limit_notes(),
+        "## Contact\n\n" + (escaped(contact, 1000) or open_question),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def markdown(text: Any, limit: int = 80) -> str:
-    """Any text as plain text in Markdown: nothing in it is a tag, a link or a table's border."""
-    plain = words.name(text, limit) if str(text) else ""
-    for char in "\\`*_{}[]()#+|~":
-        plain = plain.replace(char, "\\" + char)
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table of cells that are Markdown already."""
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
 def _model_part(explanation: ModelExplanation) -> str:
@@ -218,10 +203,11 @@ def _model_part(explanation: ModelExplanation) -> str:
     changed = ", ".join(
         f"{key}={describe(value)}" for key, value in sorted(explanation.parameters.items())
     )
+    link = link_text(explanation.link, explanation.classes)
     return (
         f"A decision tree with a linear model in each of its {len(explanation.leaves)} leaves"
         f" (depth {depth}; {explanation.kind}, loss {explanation.loss}).\n"
-        f"{markdown(link_text(explanation), 500)}.\n\nParameters: {markdown(changed, 3000)}."
+        f"{escaped(link, 500)}.\n\nParameters: {escaped(changed, 3000)}."
     )
 
 
@@ -229,14 +215,14 @@ def _data_part(explanation: ModelExplanation, said: str) -> str:
     root = explanation.nodes[0]
     return (
         f"{said}\n\n{explanation.rows} rows, {len(explanation.features)} features;"
-        f" {markdown(target_text(explanation, root), 500)}."
+        f" {escaped(target_text(explanation, root.target), 500)}."
     )
 
 
 def _score_part(scores: Mapping[str, float] | None) -> str:
     if not scores:
         return "*No scores were given.*"
-    rows = [[markdown(name), words.number(float(value), 4)] for name, value in scores.items()]
+    rows = [[escaped(name), words.number(float(value), 4)] for name, value in scores.items()]
     return table(["score", "value"], rows)
 
 
@@ -246,7 +232,7 @@ def _group_part(groups: Sequence[GroupScores]) -> str:
     names = list(groups[0].scores)
     rows = [
         [
-            markdown(group.group), str(group.rows),
+            escaped(group.group), str(group.rows),
             *(words.number(group.scores[name], 4) for name in names),
             words.number(group.ratio, 4),
         ]
@@ -260,11 +246,11 @@ def _leaf_part(explanation: ModelExplanation) -> str:
     rows = []
     for leaf in explanation.leaves:
         scores = [formula(explanation, leaf, k, 5) for k in range(len(explanation.outputs))]
-        said = target_text(explanation, leaf)
+        said = target_text(explanation, leaf.target)
         rows.append(
             [
-                str(leaf.leaf), markdown(leaf.rule_text, 500), str(leaf.rows),
-                markdown(said, 300), "<br>".join(markdown(score, 1000) for score in scores),
+                str(leaf.leaf), escaped(leaf.rule_text, 500), str(leaf.rows),
+                escaped(said, 300), "<br>".join(escaped(score, 1000) for score in scores),
             ]
         )  # fmt: skip
     return table(["leaf", "rule", "rows", "target", "score"], rows)
@@ -275,12 +261,8 @@ def _feature_part(explanation: ModelExplanation) -> str:
     rows = []
     for name in explanation.importance:
         feature = by_name[name]
-        if feature.categories is not None:
-            known = f"{len(feature.categories)} categories"
-        else:
-            known = f"{words.number(feature.low, 4)} to {words.number(feature.high, 4)}"
         effect, gain = words.percent(feature.effect_share), words.percent(feature.gain_share)
-        rows.append([markdown(name), known, effect, gain])
+        rows.append([escaped(name), seen_text(feature), effect, gain])
     return table(["feature", "seen in training", "share of the effect", "share of the gain"], rows)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from html import escape
 
-from glassleaf.plain import Leaf, PlainModel, Split, Term
-from glassleaf.rules import in_words
+from glassleaf.explanations import words
+from glassleaf.explanations.formulas import column_text
+from glassleaf.explanations.rules import Condition, split_conditions
+from glassleaf.plain import Leaf, PlainModel
+from glassleaf.tree import Tree
 
 _MOST_LEAVES = 32
 _MOST_TERMS = 4
@@ -15,48 +18,43 @@ _BOX = (
 )
 
 
-def tree_html(model: PlainModel) -> str:
+def tree_html(model: PlainModel, tree: Tree) -> str:
     """Splits as nested lists, leaves as formulas; a large tree only in numbers."""
     n_leaves = len(model.leaves)
     if n_leaves > _MOST_LEAVES:
         rows = sum(leaf.n_samples for leaf in model.leaves)
         content = f"model tree: {n_leaves} leaves, {rows:,} rows"
     else:
-        content = _node(model, 0)
+        content = _node(model, tree, 0)
     return f'<div class="glassleaf-tree" style="{_BOX}">{content}</div>'
 
 
-def _node(model: PlainModel, number: int) -> str:
+def _node(model: PlainModel, tree: Tree, number: int) -> str:
     node = model.nodes[number]
     if isinstance(node, Leaf):
         return _leaf(model, node)
-    return f"<ul style='margin:0;padding-left:1.2em'>{_side(model, node, True)}" + (
-        f"{_side(model, node, False)}</ul>"
-    )
+    below_left, below_right = split_conditions(tree, number)
+    sides = _side(model, tree, node.left, below_left) + _side(model, tree, node.right, below_right)
+    return f"<ul style='margin:0;padding-left:1.2em'>{sides}</ul>"
 
 
-def _side(model: PlainModel, split: Split, is_left: bool) -> str:
-    child = split.left if is_left else split.right
-    inner = _node(model, child)
+def _side(model: PlainModel, tree: Tree, child: int, asked: Condition) -> str:
     separator = ": " if isinstance(model.nodes[child], Leaf) else ""
-    return f"<li>{escape(in_words(model, split, is_left))}{separator}{inner}</li>"
+    return f"<li>{escape(asked.text)}{separator}{_node(model, tree, child)}</li>"
 
 
 def _leaf(model: PlainModel, leaf: Leaf) -> str:
     label = f"<b>leaf {leaf.node}</b>, {leaf.n_samples:,} rows"
     if model.n_outputs > 1:
         return f"{label}, {model.n_outputs} scores of {len(leaf.terms)} columns"
-    parts = [text for term in leaf.terms for text in _term(model, term)]
-    shown = [f"{leaf.intercept[0]:.3g}", *parts[:_MOST_TERMS]]
-    if len(parts) > _MOST_TERMS:
-        shown.append(f"{len(parts) - _MOST_TERMS} more")
-    return f"{label}: {escape(' + '.join(shown))}"
-
-
-def _term(model: PlainModel, term: Term) -> list[str]:
-    column = model.columns[term.column]
-    name = f"f({column.name})" if column.knots else column.name
-    out = [f"{term.slope[0]:.3g} {name}"] if term.slope else []
-    if term.categories:
-        out.append(f"[{column.name}]")
-    return out
+    columns = [(term, model.columns[term.column]) for term in leaf.terms[:_MOST_TERMS]]
+    numbers = [
+        (term.slope[0], column_text(column.name, column.knots))
+        for term, column in columns
+        if term.slope
+    ]
+    others = [f"[{words.name(column.name)}]" for term, column in columns if not term.slope]
+    if len(leaf.terms) > _MOST_TERMS:
+        others.append(f"{len(leaf.terms) - _MOST_TERMS} more")
+    formula = words.signed_sum([(leaf.intercept[0], ""), *numbers], 3)
+    return f"{label}: {escape(' + '.join([formula, *others]))}"

@@ -1,4 +1,5 @@
 """Files to work on, a model fitted to them, and two ways to call the command."""
+# ruff: noqa: E402 (what is needed is looked for before the command is imported)
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import needed
 import pytest
 
-pytest.importorskip("pyarrow")
-pytest.importorskip("typer")
+needed.module("pyarrow")
+needed.module("typer")
 
 from csv_files import Call, write_csv
 from typer.testing import CliRunner

@@ -31,7 +31,7 @@ def test_show(call: Call, model: Path, new: Path) -> None:
     for leaf in leaves:
         assert f"leaf {leaf}" in text
         assert f"{estimator.tree_.n_samples[leaf]:,} rows" in text
-    assert "classes no, yes" in text and "region in {south}" in text and "█" in text
+    assert "classes no, yes" in text and "region ∈ {south}" in text and "█" in text
     assert "and 4 more columns" in call("show", model, "--terms", "1").stdout
     assert "one standard deviation" in call("show", model, "--data", new).stdout
 

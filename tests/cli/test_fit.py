@@ -38,7 +38,7 @@ def test_screen_and_files(call: Call, loans_csv: Path) -> None:
         "income           number",
         "region           category",
         "Model tree · classes no, yes · ",
-        "log-odds of 'yes'",
+        "P(yes) = 1 / (1 + exp(-score))",
         "5 folds",
         "120 test rows",
         "AUC",

@@ -44,6 +44,7 @@ def test_output_in_ascii(model: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert b"###" in found.stdout and b"?" not in found.stdout
+    assert b"region in {south}" in found.stdout and b"region not in {south}" in found.stdout
 
 
 def test_exit_codes(shell: Shell, model: Path, tmp_path: Path) -> None:

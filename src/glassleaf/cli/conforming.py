@@ -7,7 +7,8 @@ its line; categories that training never saw are counted, so that they can be sa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,9 +32,21 @@ from glassleaf.cli.chunks import Chunk, Source
 from glassleaf.cli.failures import DataError, suggestion
 from glassleaf.cli.files import pa
 from glassleaf.cli.problems import Problems
+from glassleaf.cli.reading import ReadOptions, read
 from glassleaf.cli.screen import note
 
 _MOST_SHOWN = 5
+
+
+@contextmanager
+def opened_for(estimator: Any, path: str, options: ReadOptions) -> Iterator[Reader]:
+    """A file that has all columns of a model; at its end, what was unusual in it is said."""
+    with read(path, options) as (source, problems):
+        reader = Reader(source, problems, options)
+        reader.require_columns(estimator.tree_.columns)
+        yield reader
+    reader.say_unseen()
+    problems.count_said()
 
 
 @dataclass
@@ -42,8 +55,7 @@ class Reader:
 
     source: Source
     problems: Problems
-    missing: Sequence[str] = ()
-    decimal: str = "."
+    options: ReadOptions
     unseen: dict[str, Counter[str]] = field(default_factory=dict)
     n_unseen: Counter[str] = field(default_factory=Counter)
 
@@ -79,8 +91,8 @@ class Reader:
             values = as_floats(column)
             bad = np.flatnonzero(np.isinf(values))
         elif is_text(column):
-            text = cleaned(plain_text(column), self.missing)
-            values, bad = parsed_numbers(with_point(text, self.decimal))
+            text = cleaned(plain_text(column), self.options.missing)
+            values, bad = parsed_numbers(with_point(text, self.options.dialect.decimal))
         elif pa.types.is_null(column.type):
             return np.full(len(column), np.nan)
         else:
@@ -88,16 +100,24 @@ class Reader:
         for row in bad:
             cell = column[int(row)].as_py()
             self.problems.add(chunk.numbers[row], f"column {name!r}: {cell!r} is no number")
-            if self.decimal == "." and "," in str(cell):
+            if self.options.dialect.decimal == "." and "," in str(cell):
                 self.problems.hint = "Is the comma the sign of decimals (--decimal ,)? "
         values[bad] = np.nan
+        return values
+
+    def weights(self, chunk: Chunk, name: str) -> Floats:
+        """Weights of the rows; one that is missing or negative is a problem."""
+        values = self.numbers(chunk, name)
+        for row in np.flatnonzero(~(values >= 0)):
+            if int(chunk.numbers[row]) not in self.problems.found:
+                self.problems.add(chunk.numbers[row], f"the weight {name!r} is missing or negative")
         return values
 
     def _text(self, chunk: Chunk, column: Any) -> Any:
         found = chunk.table[column.name]
         if is_text(found):
             text = plain_text(found)
-            return cleaned(text, self.missing) if self.source.text else text
+            return cleaned(text, self.options.missing) if self.source.text else text
         if is_numeric(found):
             truths = ("False", "True") if "True" in column.categories else ("false", "true")
             return numbers_as_text(found, truths)

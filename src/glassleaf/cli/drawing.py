@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.cli.screen import bar, number, signed_bar
+from glassleaf.cli.screen import bar, signed_bar
 from glassleaf.deployment import plain_model
 from glassleaf.errors import require
-from glassleaf.plain import Leaf, PlainModel, Split, Term
-from glassleaf.rules import in_words
+from glassleaf.explanations import words
+from glassleaf.explanations.formulas import column_text, is_rescaled, link_text
+from glassleaf.explanations.rules import split_conditions
+from glassleaf.plain import Leaf, PlainModel, Term
+from glassleaf.tree import Tree
 
 text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
 rich_tree: Any = require("rich.tree", extra="cli", purpose="Drawing trees")
@@ -25,12 +28,6 @@ _ROWS_WIDTH = 20
 _TERM_WIDTH = 8
 _LONGEST_NAME = 28
 _MOST_CLASSES = 5
-
-_UNITS = {
-    "identity": "prediction",
-    "log": "logarithm of the prediction",
-    "softmax": "score of a class",
-}
 
 
 @dataclass(frozen=True)
@@ -46,22 +43,37 @@ class Scale:
     longest: float
 
 
-def scale_of(estimator: Any, X: Any | None) -> Scale:
-    """The scale of bars, from rows, or from what the tree remembers of its training rows."""
+def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
+    """Print the tree to a console, every leaf with so many of its terms (0: all).
+
+    Rows X say how much the columns vary; without them, what training saw does.
+    """
     model, tree = plain_model(estimator), estimator.tree_
-    spread = _from_rows(estimator, X) if X is not None else _remembered(tree)
+    scale = _scale(model, tree, None if X is None else _from_rows(model, X, estimator.apply(X)))
+    root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")
+    _grow(root, model, tree, 0, scale, n_terms)
+    out.print(_heading(model, tree))
+    out.print(_legend(model, scale), style="dim")
+    out.print(root)
+
+
+# --- how long the bars are -----------------------------------------------------------------------
+
+
+def _scale(model: PlainModel, tree: Tree, spread: Floats | None) -> Scale:
+    if spread is None:
+        spread = _remembered(tree)
     is_known = spread is not None
     if spread is None:
         spread = _between_leaves(model)
-    effects = [abs(effect(term, leaf, spread)) for leaf in model.leaves for term in leaf.terms]
+    effects = [abs(_effect(term, leaf, spread)) for leaf in model.leaves for term in leaf.terms]
     return Scale(spread, is_known, max(effects, default=0.0))
 
 
-def _from_rows(estimator: Any, X: Any) -> Floats:
-    columns = plain_model(estimator).columns
-    leaves = estimator.apply(X)
-    out = np.zeros((estimator.tree_.node_count, len(columns)))
-    for j, column in enumerate(columns):
+def _from_rows(model: PlainModel, X: Any, leaves: NDArray[np.int64]) -> Floats:
+    """Spreads of the columns among the rows of every leaf."""
+    out = np.zeros((len(model.nodes), len(model.columns)))
+    for j, column in enumerate(model.columns):
         if column.categories is not None:
             out[:, j] = 1.0
             continue
@@ -75,10 +87,10 @@ def _from_rows(estimator: Any, X: Any) -> Floats:
     return out
 
 
-def _remembered(tree: Any) -> Floats | None:
+def _remembered(tree: Tree) -> Floats | None:
     """Spreads that the tree keeps of its training rows; models of older files have none."""
-    by_term = getattr(getattr(tree, "records", None), "spread", None)
-    if by_term is None or not len(by_term) or not by_term.shape[1]:
+    by_term = None if tree.records is None else tree.records.spread
+    if by_term is None or not by_term.shape[1]:
         return None
     first = np.asarray(tree.terms.first_term)
     out = np.where(first >= 0, by_term[:, np.maximum(first, 0)], 0.0)
@@ -91,14 +103,14 @@ def _between_leaves(model: PlainModel) -> Floats:
     ones = np.ones((len(model.nodes), len(model.columns)))
     for leaf in model.leaves:
         for term in leaf.terms:
-            found = abs(effect(term, leaf, ones))
+            found = abs(_effect(term, leaf, ones))
             largest[term.column] = max(largest[term.column], found)
     with np.errstate(divide="ignore"):
         one = np.where(largest > 0, 1.0 / largest, 0.0)
     return np.tile(one, (len(model.nodes), 1))
 
 
-def effect(term: Term, leaf: Leaf, spread: Floats) -> float:
+def _effect(term: Term, leaf: Leaf, spread: Floats) -> float:
     """What a term adds per spread of its column; for categories half of what lies between them."""
     if term.categories:
         values = [value for numbers in term.categories.values() for value in numbers]
@@ -111,55 +123,45 @@ def effect(term: Term, leaf: Leaf, spread: Floats) -> float:
 # --- the tree ------------------------------------------------------------------------------------
 
 
-def heading(estimator: Any) -> Any:
-    """One line about the model, one about its leaves' formulas."""
-    model, tree = plain_model(estimator), estimator.tree_
+def _heading(model: PlainModel, tree: Tree) -> Any:
+    """One line about the model."""
     n_leaves = len(model.leaves)
     what = (
         "regression" if model.classes is None else f"classes {', '.join(map(str, model.classes))}"
     )
     leaves = "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
-    line = text.Text.assemble(
+    return text.Text.assemble(
         ("Model tree", "bold"),
         f" · {what} · {leaves} · {len(model.columns)} columns · {tree.n_samples[0]:,} rows",
     )
-    return line
 
 
-def legend(estimator: Any, scale: Scale) -> str:
-    model = plain_model(estimator)
-    unit = _UNITS.get(model.link) or f"log-odds of {(model.classes or ('', ''))[1]!r}"
+def _legend(model: PlainModel, scale: Scale) -> str:
+    """How a leaf's numbers become a prediction, and what its bars are."""
+    link = link_text(model.link, model.classes)
     if model.n_outputs > 1:
-        return "A leaf adds up a score for every class; the largest wins."
+        return f"A leaf adds up a score for every class: {link}."
     bars = (
         "Bars: what one standard deviation more of a column adds."
         if scale.is_known
         else "Bars compare a column between the leaves; with --data FILE they show its weight."
     )
-    curved = any(column.knots for column in model.columns)
-    return f"A leaf adds up the {unit}. {bars}{' f: transformed.' if curved else ''}"
+    rescaled = any(is_rescaled(column.knots) for column in model.columns)
+    own_scale = " score(x): x on a scale of its own." if rescaled else ""
+    return f"A leaf adds up a score: {link}. {bars}{own_scale}"
 
 
-def drawn(estimator: Any, scale: Scale, n_terms: int) -> Any:
-    """The tree as something a console can print."""
-    model = plain_model(estimator)
-    root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")
-    _grow(root, model, 0, scale, n_terms)
-    return root
-
-
-def _grow(branch: Any, model: PlainModel, number_: int, scale: Scale, n_terms: int) -> None:
-    node = model.nodes[number_]
+def _grow(
+    branch: Any, model: PlainModel, tree: Tree, node_id: int, scale: Scale, n_terms: int
+) -> None:
+    node = model.nodes[node_id]
     if isinstance(node, Leaf):
         branch.label = rich_console.Group(branch.label, *_leaf_lines(model, node, scale, n_terms))
         return
-    for is_left in (True, False):
-        words = text.Text(_side(model, node, is_left), style="bold cyan")
-        _grow(branch.add(words), model, node.left if is_left else node.right, scale, n_terms)
-
-
-def _side(model: PlainModel, split: Split, is_left: bool) -> str:
-    return in_words(model, split, is_left)
+    sides = zip((node.left, node.right), split_conditions(tree, node_id), strict=True)
+    for child, condition in sides:
+        label = text.Text(condition.text, style="bold cyan")
+        _grow(branch.add(label), model, tree, child, scale, n_terms)
 
 
 def _leaf_lines(model: PlainModel, leaf: Leaf, scale: Scale, n_terms: int) -> list[Any]:
@@ -170,7 +172,7 @@ def _leaf_lines(model: PlainModel, leaf: Leaf, scale: Scale, n_terms: int) -> li
         (bar(share, _ROWS_WIDTH), "green"),
         f" {leaf.n_samples:,} rows, {share:.0%}",
     )
-    terms = sorted(leaf.terms, key=lambda term: -abs(effect(term, leaf, scale.spread)))
+    terms = sorted(leaf.terms, key=lambda term: -abs(_effect(term, leaf, scale.spread)))
     if not scale.is_known:
         terms = list(leaf.terms)
     shown = terms[:n_terms] if n_terms else terms
@@ -190,18 +192,18 @@ def _grid(model: PlainModel, leaf: Leaf, terms: list[Term], scale: Scale) -> Any
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(no_wrap=True)
     grid.add_column(style="dim", no_wrap=True, overflow="ellipsis")
-    grid.add_row(text.Text("base", style="dim"), number(leaf.intercept[0]), "", "")
+    grid.add_row(text.Text("base", style="dim"), words.number(leaf.intercept[0], 4), "", "")
     for term in terms:
         column = model.columns[term.column]
-        added = effect(term, leaf, scale.spread)
+        added = _effect(term, leaf, scale.spread)
         share = added / scale.longest if scale.longest else 0.0
         if term.categories:
             blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="yellow")
             grid.add_row(column.name, "", blocks, _extremes(model, term))
             continue
-        name = f"f({column.name})" if column.knots else column.name
+        name = column_text(column.name, column.knots)
         blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="red" if share < 0 else "blue")
-        slope = number(term.slope[0]) if term.slope else ""
+        slope = words.number(term.slope[0], 4) if term.slope else ""
         missing = f"missing {term.missing[0]:+.3g}" if term.missing else ""
         grid.add_row(name, slope, blocks, missing)
     return grid
@@ -224,7 +226,10 @@ def _classes_grid(model: PlainModel, leaf: Leaf, terms: list[Term]) -> Any:
     more = len(model.classes or ()) - len(classes)
     head = f"{more} more classes" if more > 0 else ""
     grid.add_row(text.Text(head, style="dim"), *(text.Text(str(c), style="dim") for c in classes))
-    grid.add_row(text.Text("base", style="dim"), *map(number, leaf.intercept[: len(classes)]))
+    grid.add_row(
+        text.Text("base", style="dim"),
+        *(words.number(own, 4) for own in leaf.intercept[: len(classes)]),
+    )
     for term in terms:
         name = model.columns[term.column].name
         slopes = [_class_cell(term, k) for k in range(len(classes))]
@@ -236,4 +241,4 @@ def _class_cell(term: Term, k: int) -> str:
     if term.categories:
         values = [numbers[k] for numbers in term.categories.values()]
         return f"{min(*values, 0.0):+.2g} .. {max(*values, 0.0):+.2g}"
-    return number(term.slope[k]) if term.slope else ""
+    return words.number(term.slope[k], 4) if term.slope else ""

@@ -20,15 +20,12 @@ def evaluate(
 ) -> None:
     """Score a model on rows whose true values are known."""
     from glassleaf.cli import screen
-    from glassleaf.cli.delimited import Dialect
     from glassleaf.cli.evaluating import evaluate_file
     from glassleaf.cli.models import read_model
     from glassleaf.cli.score_screen import score_table
 
-    found = evaluate_file(
-        read_model(model), data, target, weight,
-        Dialect(delimiter, encoding, decimal), tuple(missing or ()), on_error,
-    )  # fmt: skip
+    how = options.read_options(delimiter, encoding, decimal, missing, on_error)
+    found = evaluate_file(read_model(model), data, target, weight, how)
     if json:
         screen.write_json(
             {

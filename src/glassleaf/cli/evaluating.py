@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from glassleaf.cli import cells
 from glassleaf.cli.cells import Floats
-from glassleaf.cli.choices import OnError
 from glassleaf.cli.chunks import Chunk
-from glassleaf.cli.conforming import Reader
-from glassleaf.cli.delimited import Dialect
+from glassleaf.cli.conforming import Reader, opened_for
 from glassleaf.cli.failures import DataError
 from glassleaf.cli.files import pa
 from glassleaf.cli.models import check_column, target_column
-from glassleaf.cli.reading import read
+from glassleaf.cli.reading import ReadOptions
 from glassleaf.cli.scores import Score, class_scores, number_scores
 
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
@@ -26,7 +24,7 @@ _TRUTHS = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of a model on the rows of a file; ``leaves``: rows and mean of each leaf."""
+    """Scores of a model on the rows of a file."""
 
     scores: list[Score]
     target: str
@@ -43,16 +41,19 @@ class Labeled:
     weight: Floats | None
 
 
-def labeled_chunks(estimator: Any, reader: Reader, target: str, weight: str | None) -> Any:
+def labeled_chunks(
+    estimator: Any, reader: Reader, target: str, weight: str | None
+) -> Iterator[Labeled]:
     """The usable rows of a file with their true values, chunk after chunk."""
+    check_column(weight, reader.source)
     columns = estimator.tree_.columns
     for chunk in reader.source.chunks:
         X = reader.conformed(chunk, columns)
         y = true_values(reader, chunk, target, estimator)
-        weights = None if weight is None else _weights(reader, chunk, weight)
+        weights = None if weight is None else reader.weights(chunk, weight)
         bad = reader.problems.settle()
         if bad:
-            used = np.flatnonzero(~np.isin(np.asarray(chunk.numbers), list(bad)))
+            used = chunk.places_without(bad)
             X, y = X.take(used), y[used]
             weights = None if weights is None else weights[used]
         if len(y):
@@ -60,31 +61,21 @@ def labeled_chunks(estimator: Any, reader: Reader, target: str, weight: str | No
 
 
 def evaluate_file(
-    estimator: Any,
-    path: str,
-    target: str | None,
-    weight: str | None,
-    dialect: Dialect,
-    missing: Sequence[str],
-    on_error: OnError,
+    estimator: Any, path: str, target: str | None, weight: str | None, options: ReadOptions
 ) -> Evaluation:
     """Scores of a model on a file; only targets and predictions are held in memory."""
     is_classifier = hasattr(estimator, "classes_")
     predict = estimator.predict_proba if is_classifier else estimator.predict
-    predicted, truths, weights = [], [], []
-    with read(path, dialect, on_error) as (source, problems):
-        reader = Reader(source, problems, missing, dialect.decimal)
-        reader.require_columns(estimator.tree_.columns)
-        name = target_column(target, estimator, source)
-        check_column(weight, source)
+    predicted, truths = [], []
+    weights: list[Any] = []
+    with opened_for(estimator, path, options) as reader:
+        name = target_column(target, estimator, reader.source)
         for rows in labeled_chunks(estimator, reader, name, weight):
             predicted.append(predict(rows.X))
             truths.append(rows.y)
             weights.append(rows.weight)
-    reader.say_unseen()
-    problems.count_said()
     if not truths:
-        raise DataError(f"{source.name} has no usable rows.")
+        raise _no_usable_rows(reader)
     y, found = np.concatenate(truths), np.concatenate(predicted)
     total = None if weight is None else np.concatenate(weights)
     scores = (
@@ -92,7 +83,28 @@ def evaluate_file(
         if is_classifier
         else number_scores(found, y, total, estimator.loss)
     )
-    return Evaluation(scores, name, len(y), problems.n_skipped)
+    return Evaluation(scores, name, len(y), reader.problems.n_skipped)
+
+
+def labeled_rows(
+    estimator: Any, path: str, target: str | None, weight: str | None, options: ReadOptions
+) -> Labeled:
+    """All usable rows of a file with their true values."""
+    with opened_for(estimator, path, options) as reader:
+        name = target_column(target, estimator, reader.source)
+        parts = list(labeled_chunks(estimator, reader, name, weight))
+    if not parts:
+        raise _no_usable_rows(reader)
+    weights = None if weight is None else np.concatenate([part.weight for part in parts])
+    return Labeled(
+        pa.concat_tables([part.X for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        weights,
+    )
+
+
+def _no_usable_rows(reader: Reader) -> DataError:
+    return DataError(f"{reader.source.name} has no usable rows.")
 
 
 def true_values(reader: Reader, chunk: Chunk, name: str, estimator: Any) -> NDArray[Any]:
@@ -123,7 +135,9 @@ def _labels(reader: Reader, column: Any, classes: NDArray[Any]) -> list[Any]:
     """Python objects that compare to the classes; None where missing."""
     if cells.is_text(column):
         text = cells.plain_text(column)
-        found = (cells.cleaned(text, reader.missing) if reader.source.text else text).to_pylist()
+        found = (
+            cells.cleaned(text, reader.options.missing) if reader.source.text else text
+        ).to_pylist()
     elif cells.is_numeric(column):
         found = column.to_pylist()
     else:
@@ -132,7 +146,7 @@ def _labels(reader: Reader, column: Any, classes: NDArray[Any]) -> list[Any]:
     if kind == "b":
         return [_TRUTHS.get(str(label).lower()) if label is not None else None for label in found]
     if kind in "iuf":
-        return [_number(label, reader.decimal) for label in found]
+        return [_number(label, reader.options.dialect.decimal) for label in found]
     return [label if label is None or isinstance(label, str) else str(label) for label in found]
 
 
@@ -144,39 +158,3 @@ def _number(label: Any, decimal: str) -> Any:
         return float(label.replace(decimal, "."))
     except ValueError:
         return label
-
-
-def _weights(reader: Reader, chunk: Chunk, name: str) -> Floats:
-    values = reader.numbers(chunk, name)
-    for row in np.flatnonzero(~(values >= 0)):
-        if int(chunk.numbers[row]) not in reader.problems.found:
-            reader.problems.add(chunk.numbers[row], f"the weight {name!r} is missing or negative")
-    return values
-
-
-def labeled_rows(
-    estimator: Any,
-    path: str,
-    target: str | None,
-    weight: str | None,
-    dialect: Dialect,
-    missing: Sequence[str],
-    on_error: OnError,
-) -> Labeled:
-    """All usable rows of a file with their true values."""
-    with read(path, dialect, on_error) as (source, problems):
-        reader = Reader(source, problems, missing, dialect.decimal)
-        reader.require_columns(estimator.tree_.columns)
-        name = target_column(target, estimator, source)
-        check_column(weight, source)
-        parts = list(labeled_chunks(estimator, reader, name, weight))
-    reader.say_unseen()
-    problems.count_said()
-    if not parts:
-        raise DataError(f"{source.name} has no usable rows.")
-    weights = None if weight is None else np.concatenate([part.weight for part in parts])
-    return Labeled(
-        pa.concat_tables([part.X for part in parts]),
-        np.concatenate([part.y for part in parts]),
-        weights,
-    )

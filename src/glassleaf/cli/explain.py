@@ -33,20 +33,20 @@ def explain(
     missing: options.Missing = None,
 ) -> None:
     """Explain predictions: the way through the tree, and what every column added."""
-    from glassleaf.cli import explain_screen, explanations, screen
-    from glassleaf.cli.delimited import Dialect
+    import glassleaf
+    from glassleaf.cli import explain_screen, screen
     from glassleaf.cli.models import read_model
     from glassleaf.cli.rows import chosen_rows
 
     estimator = read_model(model)
     numbers = row or [1]
-    dialect = Dialect(delimiter, encoding, decimal)
-    X = chosen_rows(estimator, data, numbers, dialect, tuple(missing or ()))
-    found = list(explanations.explain_rows(estimator, X))
+    how = options.read_options(delimiter, encoding, decimal, missing)
+    X = chosen_rows(estimator, data, numbers, how)
+    found = list(glassleaf.explain(estimator, X))
     hurting: list[Any] = [None] * len(found)
     if reasons is not None:
         good = explain_screen.favorable_score(estimator, favorable)
-        hurting = list(explanations.reasons(estimator, X, reasons, good))
+        hurting = list(glassleaf.reasons(estimator, X, k=reasons, favorable=good))
     if json:
         pairs = zip(numbers, found, hurting, strict=True)
         screen.write_json([explain_screen.as_json(*pair) for pair in pairs])

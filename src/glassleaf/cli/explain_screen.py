@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from glassleaf.cli.models import label_of
-from glassleaf.cli.screen import number, signed_bar
-from glassleaf.deployment import plain_model
+from glassleaf.cli.screen import signed_bar
 from glassleaf.errors import require
-from glassleaf.rules import in_words
+from glassleaf.explanations import Reason, RowExplanation, words
 
 rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
 text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
@@ -23,8 +21,10 @@ _MOST_TERMS = 12
 
 
 def favorable_score(estimator: Any, given: str | None) -> Any:
-    """Which score is good for a row: "high", "low", or a class; None: as the library has it."""
-    return given if given in (None, "high", "low") else label_of(estimator, given, "--favorable")
+    """Which score is good for a row: "high", "low", or a class; None is "high"."""
+    if given in (None, "high", "low"):
+        return given or "high"
+    return label_of(estimator, given, "--favorable")
 
 
 def favorable_words(estimator: Any, given: str | None) -> str:
@@ -36,7 +36,9 @@ def favorable_words(estimator: Any, given: str | None) -> str:
     return f", if {given} is good"
 
 
-def as_json(row: int, explanation: Any, reasons: Sequence[Any] | None) -> dict[str, Any]:
+def as_json(
+    row: int, explanation: RowExplanation, reasons: Sequence[Reason] | None
+) -> dict[str, Any]:
     out: dict[str, Any] = {
         "row": row,
         "leaf": explanation.leaf,
@@ -46,14 +48,8 @@ def as_json(row: int, explanation: Any, reasons: Sequence[Any] | None) -> dict[s
         "contributions": dict(explanation.contributions),
     }
     if reasons is not None:
-        out["reasons"] = [_record(reason) for reason in reasons]
+        out["reasons"] = [reason.to_dict() for reason in reasons]
     return out
-
-
-def _record(reason: Any) -> Any:
-    if is_dataclass(reason) and not isinstance(reason, type):
-        return asdict(reason)
-    return dict(reason) if isinstance(reason, Mapping) else reason
 
 
 def show_row(
@@ -62,57 +58,46 @@ def show_row(
     X: Any,
     place: int,
     row: int,
-    explanation: Any,
-    reasons: Any,
+    explanation: RowExplanation,
+    reasons: Sequence[Reason] | None,
     good: str,
 ) -> None:
     """The way through the tree, then a bar for what every column added."""
-    model = plain_model(estimator)
-    out.print(
-        text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(estimator, explanation)}")
-    )
-    for leaf, path in model.paths():
-        if leaf.node == explanation.leaf:
-            for split, is_left in path:
-                out.print(f"  {in_words(model, split, is_left)}", style="cyan")
+    out.print(text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(explanation)}"))
+    for step in explanation.path:
+        out.print(f"  {step.text}", style="cyan")
     out.print(f"  leaf {explanation.leaf}", style="green")
     out.print()
     values = {name: X[name][place].as_py() for name in X.column_names}
-    which = _class_shown(estimator, explanation)
+    which = _class_shown(explanation)
     if reasons is not None:
-        added = {_field(reason, "feature"): _field(reason, "contribution") for reason in reasons}
+        added = {reason.feature: reason.contribution for reason in reasons}
         out.print(f"What {'hurt most' if added else 'hurt: nothing'}{good}", style="bold")
     else:
         added = explanation.contributions
     out.print(_bars(added, values, which))
     if reasons is None:
         of = "" if which is None else f" of class {estimator.classes_[which]}"
-        reference, raw = _one(explanation.reference, which), _one(explanation.raw, which)
-        out.print(f"{number(reference)} (reference) plus these is {number(raw)}, the score{of}",
-                  style="dim")  # fmt: skip
+        reference, raw = (
+            words.number(_one(value, which), 4)
+            for value in (explanation.reference, explanation.raw)
+        )
+        out.print(f"{reference} (reference) plus these is {raw}, the score{of}", style="dim")
     out.print()
 
 
-def _class_shown(estimator: Any, explanation: Any) -> int | None:
+def _class_shown(explanation: RowExplanation) -> int | None:
     """With several scores, that of the predicted class."""
     if np.ndim(explanation.raw) == 0:
         return None
     return int(np.argmax(explanation.prediction))
 
 
-def _prediction(estimator: Any, explanation: Any) -> str:
-    classes = getattr(estimator, "classes_", None)
-    if classes is None:
-        return f"prediction {number(float(explanation.prediction))}"
-    found = np.atleast_1d(np.asarray(explanation.prediction, dtype=float))
-    if len(found) == 1:  # the probability of the second class alone
-        found = np.array([1.0 - found[0], found[0]])
-    best = int(found.argmax())
-    return f"{classes[best]} with probability {found[best]:.3f}"
-
-
-def _field(reason: Any, name: str) -> Any:
-    return reason[name] if isinstance(reason, Mapping) else getattr(reason, name)
+def _prediction(explanation: RowExplanation) -> str:
+    largest = float(np.max(explanation.prediction))
+    if explanation.label is None:
+        return f"prediction {words.number(largest, 4)}"
+    return f"{explanation.label} with probability {largest:.3f}"
 
 
 def _one(value: Any, which: int | None) -> float:
@@ -132,7 +117,7 @@ def _bars(added: Mapping[str, Any], values: Mapping[str, Any], which: int | None
         style = "red" if value < 0 else "blue"
         grid.add_row(
             text.Text(f"  {name}"),
-            text.Text(_cell(values.get(name))),
+            text.Text(words.value(values.get(name))),
             f"{value:+.3g}",
             text.Text(signed_bar(value / longest, _BAR), style=style),
         )
@@ -140,9 +125,3 @@ def _bars(added: Mapping[str, Any], values: Mapping[str, Any], which: int | None
         rest = sum(value for _, value in pairs[_MOST_TERMS:])
         grid.add_row(f"  {len(pairs) - _MOST_TERMS} more", "", f"{rest:+.3g}", "")
     return grid
-
-
-def _cell(value: Any) -> str:
-    if value is None or value != value:
-        return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from glassleaf.atomic_files import atomic_file
 from glassleaf.cli.failures import CallError, DataError, no_file
 from glassleaf.errors import require
 
@@ -159,15 +160,8 @@ def created(path: str, codec: str | None = None) -> Iterator[Any]:
         with open(path, "wb") as direct:
             yield direct
         return
-    beside = f"{os.path.realpath(path)}.{os.urandom(6).hex()}.tmp"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file, _compressed(file, codec) as sink:
-            yield sink
-        os.replace(beside, os.path.realpath(path))
-    except BaseException:
-        os.unlink(beside)
-        raise
+    with atomic_file(path) as file, _compressed(file, codec) as sink:
+        yield sink
 
 
 @contextmanager

@@ -129,7 +129,6 @@ def fit(
 ) -> None:
     """Fit a model tree to a file; print what it found, the tree and its scores."""
     from glassleaf.cli import fitting
-    from glassleaf.cli.delimited import Dialect
     from glassleaf.cli.training_data import Wanted
 
     fitting.run(
@@ -142,9 +141,7 @@ def fit(
                 drop=tuple(drop or ()),
                 keep=tuple(keep or ()),
                 categorical=tuple(categorical or ()),
-                missing=tuple(missing or ()),
-                dialect=Dialect(delimiter, encoding, decimal),
-                on_error=on_error,
+                options=options.read_options(delimiter, encoding, decimal, missing, on_error),
             ),
             tree=fitting.TreeOptions(
                 leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ())
@@ -155,7 +152,6 @@ def fit(
             seed=seed,
             output=output,
             report=None if no_report else report or output.with_suffix(".html"),
-            report_asked=report is not None,
             as_json=json,
         )
     )

@@ -71,11 +71,8 @@ class Screen:
         }
         if self.as_json:
             return
-        scale = drawing.scale_of(fitted.estimator, loaded.X)
         self.out.print()
-        self.out.print(drawing.heading(fitted.estimator))
-        self.out.print(drawing.legend(fitted.estimator, scale), style="dim")
-        self.out.print(drawing.drawn(fitted.estimator, scale, _TERMS))
+        drawing.print_tree(self.out, fitted.estimator, loaded.X, _TERMS)
         if fitted.folds or fitted.test:
             self.out.print()
             self.out.print(_scores_table(fitted))

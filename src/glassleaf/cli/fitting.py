@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn import model_selection
 
 import glassleaf
-from glassleaf.cli import explanations, fit_screen
+from glassleaf.cli import fit_screen
 from glassleaf.cli.choices import Task
 from glassleaf.cli.evaluating import Labeled, labeled_rows
 from glassleaf.cli.failures import CallError, named_columns, no_column, suggestion
@@ -48,7 +48,6 @@ class Plan:
     seed: int
     output: Path
     report: Path | None
-    report_asked: bool
     as_json: bool
 
 
@@ -78,10 +77,12 @@ def run(plan: Plan) -> None:
     test = _test_part(plan, loaded, estimator, test_rows)
     scores = [] if test is None else all_scores(estimator, test.X, test.y, test.weight)
     estimator.save(plan.output)
-    report = _write_report(plan, estimator, test or part)
+    if plan.report is not None:
+        shown = test or part
+        estimator.report(shown.X, shown.y).write(plan.report)
     n_test = 0 if test is None else len(test.y)
     screen.fitted(Fitted(estimator, folds, without, scores, n_test, seconds), loaded)
-    screen.written(plan.output, report, test is not None)
+    screen.written(plan.output, plan.report, test is not None)
     screen.finish()
 
 
@@ -224,10 +225,7 @@ def _test_part(plan: Plan, loaded: Loaded, estimator: Any, test_rows: Any) -> La
     if plan.test is None:
         return None
     wanted = plan.wanted
-    return labeled_rows(
-        estimator, plan.test, wanted.target, wanted.weight,
-        wanted.dialect, wanted.missing, wanted.on_error,
-    )  # fmt: skip
+    return labeled_rows(estimator, plan.test, wanted.target, wanted.weight, wanted.options)
 
 
 def _fold_scores(
@@ -240,13 +238,3 @@ def _fold_scores(
     return all_scores(
         copy, part.X.take(held), part.y[held], None if weight is None else weight[held]
     )
-
-
-def _write_report(plan: Plan, estimator: Any, part: Labeled) -> Path | None:
-    if plan.report is None:
-        return None
-    if not explanations.has_report(estimator) and not plan.report_asked:
-        note("no report: this version of glassleaf has no reports.")
-        return None
-    explanations.write_report(estimator, part.X, part.y, plan.report)
-    return plan.report

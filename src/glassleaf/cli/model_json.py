@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from glassleaf.deployment import plain_model
+from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.plain import Leaf, PlainModel, Term
-from glassleaf.rules import path_in_words
 
 
 def model_json(estimator: Any) -> dict[str, Any]:
-    model = plain_model(estimator)
+    model, rules = plain_model(estimator), all_rules(estimator.tree_)
     return {
         "estimator": type(estimator).__name__,
         "link": model.link,
@@ -19,14 +19,14 @@ def model_json(estimator: Any) -> dict[str, Any]:
             {"name": column.name, "kind": "category" if column.is_category else "number"}
             for column in model.columns
         ],
-        "leaves": [_leaf(model, leaf, path) for leaf, path in model.paths()],
+        "leaves": [_leaf(model, leaf, rule_text(rules[leaf.node])) for leaf, _ in model.paths()],
     }
 
 
-def _leaf(model: PlainModel, leaf: Leaf, path: Any) -> dict[str, Any]:
+def _leaf(model: PlainModel, leaf: Leaf, rule: str) -> dict[str, Any]:
     return {
         "leaf": leaf.node,
-        "rule": path_in_words(model, path),
+        "rule": rule,
         "rows": leaf.n_samples,
         "intercept": _numbers(leaf.intercept),
         "terms": [_term(model, term) for term in leaf.terms],

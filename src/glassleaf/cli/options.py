@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from glassleaf.cli.choices import OnError as _OnError
 from glassleaf.errors import require
+
+if TYPE_CHECKING:
+    from glassleaf.cli.reading import ReadOptions
 
 typer: Any = require("typer", extra="cli", purpose="The command line")
 
@@ -64,3 +67,18 @@ OnError = Annotated[
         rich_help_panel=READING,
     ),
 ]
+
+
+def read_options(
+    delimiter: str | None,
+    encoding: str,
+    decimal: str,
+    missing: list[str] | None,
+    on_error: _OnError = _OnError.stop,
+) -> ReadOptions:
+    """The options on how to read data, as the steps of the commands take them."""
+    from glassleaf.cli.delimited import Dialect
+    from glassleaf.cli.reading import ReadOptions
+
+    dialect = Dialect(delimiter, encoding, decimal)
+    return ReadOptions(dialect, tuple(missing or ()), on_error)

@@ -44,7 +44,6 @@ def predict(
 ) -> None:
     """Predict the rows of a file of any size, in the memory of a few thousand rows."""
     from glassleaf.cli import predicting
-    from glassleaf.cli.delimited import Dialect
 
     predicting.run(
         predicting.Plan(
@@ -56,8 +55,6 @@ def predict(
             leaf=leaf,
             prefix=prefix,
             as_json=json,
-            dialect=Dialect(delimiter, encoding, decimal),
-            missing=tuple(missing or ()),
-            on_error=on_error,
+            options=options.read_options(delimiter, encoding, decimal, missing, on_error),
         )
     )

@@ -11,12 +11,11 @@ import numpy as np
 
 from glassleaf.cli.choices import OnError
 from glassleaf.cli.chunks import Chunk, Source
-from glassleaf.cli.conforming import Reader
-from glassleaf.cli.delimited import Dialect
+from glassleaf.cli.conforming import Reader, opened_for
 from glassleaf.cli.failures import CallError, named_columns
 from glassleaf.cli.files import pa
 from glassleaf.cli.models import read_model
-from glassleaf.cli.reading import read
+from glassleaf.cli.reading import ReadOptions
 from glassleaf.cli.screen import note
 from glassleaf.cli.writing import writer
 
@@ -33,9 +32,7 @@ class Plan:
     leaf: bool
     prefix: str
     as_json: bool
-    dialect: Dialect
-    missing: Sequence[str]
-    on_error: OnError
+    options: ReadOptions
 
 
 def run(plan: Plan) -> None:
@@ -44,14 +41,11 @@ def run(plan: Plan) -> None:
         Path(plan.output).resolve() == Path(plan.data).resolve()
     ):  # fmt: skip
         raise CallError(f"--output {plan.output!r} is the file that is being read.")
-    with read(plan.data, plan.dialect, plan.on_error) as (source, problems):
-        reader = Reader(source, problems, plan.missing, plan.dialect.decimal)
-        reader.require_columns(estimator.tree_.columns)
+    with opened_for(estimator, plan.data, plan.options) as reader:
+        source = reader.source
         kept = source.names if plan.keep_all else _kept(plan, source)
         columns = _Columns(estimator, plan, source.unit, kept)
-        n_rows = _stream(estimator, reader, columns, plan)
-    reader.say_unseen()
-    problems.count_said()
+        n_rows = _stream(reader, columns, plan)
     if plan.output != "-":
         note(f"{n_rows:,} rows written to {plan.output}")
 
@@ -60,7 +54,7 @@ def _kept(plan: Plan, source: Source) -> list[str]:
     return named_columns(plan.keep, source.names, source.name)
 
 
-def _stream(estimator: Any, reader: Reader, columns: _Columns, plan: Plan) -> int:
+def _stream(reader: Reader, columns: _Columns, plan: Plan) -> int:
     """Predict and write chunk after chunk; the first one gives the types of the output."""
     chunks = iter(reader.source.chunks)
     first = next(chunks, None)
@@ -87,7 +81,7 @@ class _Columns:
     def __init__(self, estimator: Any, plan: Plan, unit: str, kept: Sequence[str]) -> None:
         self.estimator = estimator
         self.kept = list(kept)
-        self.unit = unit if plan.on_error is OnError.skip else None
+        self.unit = unit if plan.options.on_error is OnError.skip else None
         self.with_leaf = plan.leaf
         self.prefix = plan.prefix
         own = self._own_names()
@@ -110,7 +104,7 @@ class _Columns:
         bad = reader.problems.settle()
         kept, numbers = chunk.table.select(self.kept), np.asarray(chunk.numbers, dtype=np.int64)
         if bad:
-            used = np.flatnonzero(~np.isin(numbers, list(bad)))
+            used = chunk.places_without(bad)
             X, kept, numbers = X.take(used), kept.take(used), numbers[used]
         values = dict(zip(self.kept, kept.columns, strict=True))
         if self.unit is not None:  # skipped rows would otherwise shift those that follow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from glassleaf.cli.choices import OnError
@@ -20,15 +21,24 @@ ipc: Any = require("pyarrow.ipc", extra="cli", purpose="Reading Arrow files")
 _ROWS = 65_536
 
 
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a call wants data to be read; ``missing`` are further texts that stand for nothing."""
+
+    dialect: Dialect = Dialect()
+    missing: tuple[str, ...] = ()
+    on_error: OnError = OnError.stop
+
+
 @contextmanager
-def read(path: str, dialect: Dialect, on_error: OnError) -> Iterator[tuple[Source, Problems]]:
+def read(path: str, options: ReadOptions) -> Iterator[tuple[Source, Problems]]:
     """A file, or ``-``, as chunks; with the place where unusable rows are noted."""
-    problems = Problems(name_of(path), on_error)
+    problems = Problems(name_of(path), options.on_error)
     with opened(path) as stream:
-        kind = format_of(stream, path, dialect.encoding)
+        kind = format_of(stream, path, options.dialect.encoding)
         try:
             if kind == "text":
-                yield open_text(stream, path, dialect, problems), problems
+                yield open_text(stream, path, options.dialect, problems), problems
                 return
             problems.unit = "row"
             with _typed(kind, stream, path) as (schema, batches):

@@ -26,8 +26,7 @@ def report(
     on_error: options.OnError = OnError.stop,
 ) -> None:
     """Write the report of a model on rows whose true values are known."""
-    from glassleaf.cli import explanations, screen
-    from glassleaf.cli.delimited import Dialect
+    from glassleaf.cli import screen
     from glassleaf.cli.evaluating import labeled_rows
     from glassleaf.cli.failures import CallError
     from glassleaf.cli.models import read_model
@@ -35,14 +34,7 @@ def report(
     if not output.parent.is_dir():
         raise CallError(f"cannot write {str(output)!r}: there is no folder {str(output.parent)!r}.")
     estimator = read_model(model)
-    rows = labeled_rows(
-        estimator,
-        data,
-        target,
-        None,
-        Dialect(delimiter, encoding, decimal),
-        tuple(missing or ()),
-        on_error,
-    )
-    explanations.write_report(estimator, rows.X, rows.y, output)
+    how = options.read_options(delimiter, encoding, decimal, missing, on_error)
+    rows = labeled_rows(estimator, data, target, None, how)
+    estimator.report(rows.X, rows.y).write(output)
     screen.console().print(f"Written: {output}", style="green", soft_wrap=True)

@@ -1,10 +1,9 @@
-"""What the screen shows: consoles, progress, numbers, bars. Quiet where it is no terminal."""
+"""What the screen shows: consoles, progress, bars. Quiet where it is no terminal."""
 
 from __future__ import annotations
 
 import codecs
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +16,10 @@ from glassleaf.errors import require
 _WIDTH_OF_FILES = 100
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 # For terminals and files that do not know these characters.
-_PLAIN = {"█": "#", "│": "|", "·": "-", "±": "~", "─": "-"} | dict.fromkeys(_EIGHTHS[1:], " ")
+_PLAIN = {
+    "█": "#", "│": "|", "·": "-", "±": "~", "─": "-",
+    "≤": "<=", "∈": "in", "∉": "not in", "∞": "inf", "…": "...",
+} | dict.fromkeys(_EIGHTHS[1:], " ")  # fmt: skip
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
@@ -58,26 +60,9 @@ def complain(text: str) -> None:
 
 def write_json(content: Any) -> None:
     """A result for machines. NaN and infinity become null: JSON has neither."""
-    print(json.dumps(plain_json(content), indent=2, ensure_ascii=False, allow_nan=False))
+    from glassleaf.explanations.plain_data import as_plain
 
-
-def plain_json(content: Any) -> Any:
-    """Python's own objects, whatever came.
-
-    >>> plain_json({"a": (1, float("nan"))})
-    {'a': [1, None]}
-    """
-    if isinstance(content, dict):
-        return {str(key): plain_json(value) for key, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [plain_json(value) for value in content]
-    if hasattr(content, "tolist"):
-        return plain_json(content.tolist())
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    if content is None or isinstance(content, (str, int, float, bool)):
-        return content
-    return str(content)
+    print(json.dumps(as_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextmanager
@@ -105,17 +90,6 @@ def progress(total: int, *, shown: bool = True) -> Iterator[Callable[[str], None
             begun += 1
 
         yield begin
-
-
-def number(value: float) -> str:
-    """Four digits, the way people write them.
-
-    >>> number(12345.678), number(0.00012345), number(-2.5), number(1e9)
-    ('12,346', '0.0001234', '-2.5', '1e+09')
-    """
-    if value and 1000 <= abs(value) < 1e7:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
 
 
 def bar(share: float, width: int) -> str:

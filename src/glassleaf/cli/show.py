@@ -30,7 +30,6 @@ def show(
 ) -> None:
     """Draw the tree: its splits in words, its leaves with their rows and formulas."""
     from glassleaf.cli import drawing, screen
-    from glassleaf.cli.delimited import Dialect
     from glassleaf.cli.model_json import model_json
     from glassleaf.cli.models import read_model
     from glassleaf.cli.rows import conformed_rows
@@ -39,12 +38,8 @@ def show(
     if json:
         screen.write_json(model_json(estimator))
         return
-    dialect = Dialect(delimiter, encoding, decimal)
     X = None
     if data is not None:
-        X = conformed_rows(estimator, data, dialect, tuple(missing or ()), on_error)
-    scale = drawing.scale_of(estimator, X)
-    out = screen.console()
-    out.print(drawing.heading(estimator))
-    out.print(drawing.legend(estimator, scale), style="dim")
-    out.print(drawing.drawn(estimator, scale, terms))
+        how = options.read_options(delimiter, encoding, decimal, missing, on_error)
+        X = conformed_rows(estimator, data, how)
+    drawing.print_tree(screen.console(), estimator, X, terms)

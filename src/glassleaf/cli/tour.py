@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from glassleaf.cli import explanations
 from glassleaf.cli.cells import Floats
 from glassleaf.cli.files import pa
 from glassleaf.cli.screen import console
@@ -62,14 +61,12 @@ def run(folder: Path) -> None:
         with writer(str(folder / name), table.schema) as rows:
             rows.write(table)
     out.print(f"Made {folder / 'loans.csv'} and {folder / 'new.csv'}, {_ROWS:,} loans each.")
-    can_explain = explanations.has_explanations()
     with chdir(folder):
         _step(out, "fit loans.csv --target default --leaves 4")
         _step(out, "evaluate model.json new.csv --target default")
         _step(out, "predict model.json new.csv --keep id --output scored.csv")
         _shown(out, Path("scored.csv"))
-        if can_explain:
-            _step(out, "explain model.json new.csv --row 3")
+        _step(out, "explain model.json new.csv --row 3")
         _step(out, "export model.json --to sql --table loans --output model.sql")
     out.print()
     out.print(f"All files are in {folder}. Next: your own table, with", style="bold")

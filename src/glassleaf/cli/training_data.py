@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.cli.cells import Floats
-from glassleaf.cli.choices import OnError, Task
+from glassleaf.cli.choices import Task
 from glassleaf.cli.chunks import Chunk, Source
 from glassleaf.cli.columns import Dropped, Known, Reading, check_decimals, learn
 from glassleaf.cli.conforming import Reader
-from glassleaf.cli.delimited import Dialect
 from glassleaf.cli.failures import CallError, DataError, named_columns, no_column
 from glassleaf.cli.files import pa
 from glassleaf.cli.problems import Problems
-from glassleaf.cli.reading import read
+from glassleaf.cli.reading import ReadOptions, read
 from glassleaf.cli.targets import Target, learn_target
 
 
@@ -32,9 +31,7 @@ class Wanted:
     drop: Sequence[str]
     keep: Sequence[str]
     categorical: Sequence[str]
-    missing: Sequence[str]
-    dialect: Dialect
-    on_error: OnError
+    options: ReadOptions
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Loaded:
 
 def load_training(path: str, wanted: Wanted) -> Loaded:
     """Read a file whole and find out what its columns are."""
-    with read(path, wanted.dialect, wanted.on_error) as (source, problems):
+    with read(path, wanted.options) as (source, problems):
         _check_names(wanted, source)
         chunks = []
         for chunk in source.chunks:
@@ -86,7 +83,8 @@ def _check_names(wanted: Wanted, source: Source) -> None:
 
 
 def _understood(whole: Chunk, source: Source, problems: Problems, wanted: Wanted) -> Loaded:
-    reading = Reading(source.text, wanted.missing, wanted.dialect.decimal, whole.numbers, problems)
+    missing, decimal = wanted.options.missing, wanted.options.dialect.decimal
+    reading = Reading(source.text, missing, decimal, whole.numbers, problems)
     names = source.names
     drop = named_columns(wanted.drop, names, source.name)
     aside = {wanted.target, *drop} | ({wanted.weight} if wanted.weight else set())
@@ -94,7 +92,9 @@ def _understood(whole: Chunk, source: Source, problems: Problems, wanted: Wanted
     target = learn_target(
         wanted.target, whole.table[wanted.target].combine_chunks(), reading, wanted.task
     )
-    weight = None if wanted.weight is None else _weights(whole, source, problems, wanted)
+    weight = None
+    if wanted.weight is not None:
+        weight = Reader(source, problems, wanted.options).weights(whole, wanted.weight)
     known, dropped = learn(
         whole.table.select([name for name in names if name not in aside]),
         reading,
@@ -105,7 +105,7 @@ def _understood(whole: Chunk, source: Source, problems: Problems, wanted: Wanted
     if not known:
         raise DataError(f"{source.name}: no column is left to predict from.")
     bad = problems.settle()
-    used = np.flatnonzero(~np.isin(whole.numbers, list(bad))) if bad else None
+    used = whole.places_without(bad) if bad else None
     X = pa.table(
         [pa.array(c.values, from_pandas=not c.is_category) for c in known],
         names=[column.name for column in known],
@@ -117,15 +117,3 @@ def _understood(whole: Chunk, source: Source, problems: Problems, wanted: Wanted
     if len(y) == 0:
         raise DataError(f"{source.name}: all rows were skipped.")
     return Loaded(X, y, weight, target, known, dropped, source, len(names), problems.n_skipped)
-
-
-def _weights(whole: Chunk, source: Source, problems: Problems, wanted: Wanted) -> Floats:
-    """Weights of the rows; each must be there and not negative."""
-    name = wanted.weight
-    assert name is not None
-    reader = Reader(source, problems, wanted.missing, wanted.dialect.decimal)
-    values = reader.numbers(whole, name)
-    for row in np.flatnonzero(~(values >= 0)):
-        if int(whole.numbers[row]) not in problems.found:
-            problems.add(whole.numbers[row], f"the weight {name!r} is missing or negative")
-    return values

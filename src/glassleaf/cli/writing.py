@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from glassleaf.cli.files import created, kind_of_output, pa
-from glassleaf.cli.screen import plain_json
 from glassleaf.errors import require
+from glassleaf.explanations.plain_data import as_plain
 
 arrow_csv: Any = require("pyarrow.csv", extra="cli", purpose="Writing CSV files")
 parquet: Any = require("pyarrow.parquet", extra="cli", purpose="Writing Parquet files")
@@ -55,7 +55,7 @@ class _JsonLines:
         self._sink = sink
 
     def write(self, table: Any) -> None:
-        lines = [json.dumps(plain_json(row), ensure_ascii=False) for row in table.to_pylist()]
+        lines = [json.dumps(as_plain(row), ensure_ascii=False) for row in table.to_pylist()]
         if lines:
             self._sink.write(("\n".join(lines) + "\n").encode())
 

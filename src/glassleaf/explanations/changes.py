@@ -54,7 +54,7 @@ class Change(Record):
         if isinstance(self.old, float) and isinstance(self.new, float) and self.new:
             ratio = abs(self.new / (self.new - self.old))  # enough digits to see the change
             digits = max(digits, int(np.ceil(np.log10(ratio))) + 2)
-        old, new = _known(self.old, digits), _known(self.new, digits)
+        old, new = words.value(self.old, digits), words.value(self.new, digits)
         return f"{words.name(self.feature)}: {old} → {new}"
 
 
@@ -72,12 +72,6 @@ class Counterfactual(Record):
     def text(self) -> str:
         """The changes in one line."""
         return ", ".join(change.text for change in self.changes)
-
-
-def _known(value: Any, digits: int) -> str:
-    if value is None:
-        return "missing"
-    return words.number(value, digits) if isinstance(value, float) else words.name(value, 24)
 
 
 def counterfactuals(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from glassleaf.explanations import words
 from glassleaf.explanations.model import Feature, ModelExplanation, Node
 from glassleaf.explanations.terms import Term
+
+Knots = Sequence[tuple[float, float]]
 
 # How a prediction follows from the raw score, by link.
 LINKS = {
@@ -18,10 +23,26 @@ LINKS = {
 }
 
 
-def link_text(explanation: ModelExplanation) -> str:
-    """How a prediction follows from the score."""
-    classes = explanation.classes or ("",)
-    return LINKS[explanation.link].format(label=words.name(classes[-1]))
+def link_text(link: str, classes: Sequence[Any] | None) -> str:
+    """How a prediction follows from the score.
+
+    >>> link_text("logit", ("no", "yes"))
+    'P(yes) = 1 / (1 + exp(-score))'
+    """
+    return LINKS[link].format(label=words.name((classes or ("",))[-1]))
+
+
+def score_texts(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> list[str]:
+    """The formulas of a leaf: ``score = ...``, one for each score."""
+    return [
+        f"score{of_output(output)} = {formula(explanation, leaf, k, max_terms)}"
+        for k, output in enumerate(explanation.outputs)
+    ]
+
+
+def of_output(output: str) -> str:
+    """Behind "score": whose it is, where there are several."""
+    return f" of {words.name(output)}" if output else ""
 
 
 def strongest_terms(explanation: ModelExplanation, node: Node, output: int) -> list[int]:
@@ -54,15 +75,23 @@ def term_text(term: Term, feature: Feature, node: Node) -> str:
     if term.kind == "category":
         return f"[{name} = {words.name(term.category, 24)}]"
     low, high = node.clamp[feature.column]
-    if feature.knots is not None:
-        if any(x != z for x, z in feature.knots):
-            name = f"score({name})"
-        else:  # cut tails: the transform is a clip of its own
-            low, high = max(low, feature.knots[0][0]), min(high, feature.knots[-1][0])
+    if feature.knots and not is_rescaled(feature.knots):  # cut tails: a clip of its own
+        low, high = max(low, feature.knots[0][0]), min(high, feature.knots[-1][0])
+    name = column_text(feature.name, feature.knots)
     if np.isfinite(low) or np.isfinite(high):
         low, high = _rounded(low, high), _rounded(high, low)
         return f"clip({name}, {words.number(low)}, {words.number(high)})"
     return name
+
+
+def column_text(name: str, knots: Knots | None) -> str:
+    """A number as a formula names it: ``age``, or ``score(age)`` on the scale of its transform."""
+    return f"score({words.name(name)})" if is_rescaled(knots) else words.name(name)
+
+
+def is_rescaled(knots: Knots | None) -> bool:
+    """Whether a transform changes what lies between its ends; if not, it cuts the tails only."""
+    return any(x != z for x, z in knots or ())
 
 
 def _rounded(end: float, other: float) -> float:

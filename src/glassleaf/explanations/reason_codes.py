@@ -42,16 +42,12 @@ class Reason(Record):
     @property
     def text(self) -> str:
         """The reason in one line."""
-        out = f"{words.name(self.feature)} = {_known(self.value)} ({self.contribution:+.3g})"
+        out = (
+            f"{words.name(self.feature)} = {words.value(self.value, 4)} ({self.contribution:+.3g})"
+        )
         if self.neutral_contribution is None:
             return out
-        return f"{out}; {_known(self.neutral)} would have been neutral"
-
-
-def _known(value: Any) -> str:
-    if value is None:
-        return "missing"
-    return words.number(value, 4) if isinstance(value, float) else words.name(value, 24)
+        return f"{out}; {words.value(self.neutral, 4)} would have been neutral"
 
 
 def reasons(

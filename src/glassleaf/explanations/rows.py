@@ -68,9 +68,7 @@ class RowExplanation(Record):
         predicted = f", predicted {words.name(self.label)}" if self.label is not None else ""
         lines = [(_numbers(self.reference), self.reference_text)]
         for name, part in shown:
-            value = self.values[name]
-            known = words.number(value) if isinstance(value, float) else words.name(value)
-            known = "missing" if value is None else known
+            known = words.value(self.values[name], limit=words.NAME_LENGTH)
             lines.append((_numbers(part, "+"), f"{words.name(name).ljust(width)} = {known}"))
         longest = max(len(number) for number, _ in lines)
         head = [

@@ -104,8 +104,6 @@ def both(first: Condition, second: Condition) -> Condition:
 
 def split_conditions(tree: Tree, node: int) -> tuple[Condition, Condition]:
     """What the split of a node asks of the rows that go left, and of those that go right."""
-    candidates = tree.seen.candidates
-    own = np.flatnonzero((candidates.node == node) & (candidates.feature == tree.feature[node]))
     return _sides(
         tree,
         int(tree.feature[node]),
@@ -113,8 +111,17 @@ def split_conditions(tree: Tree, node: int) -> tuple[Condition, Condition]:
         tree.left_categories(node),
         bool(tree.missing_left[node]),
         bool(tree.unknown_left[node]),
-        bool(candidates.has_missing[own].any()),
+        _has_missing(tree, node),
     )
+
+
+def _has_missing(tree: Tree, node: int) -> bool:
+    """Whether training saw missing values at a split; a tree without records may have."""
+    if tree.records is None:
+        return True
+    candidates = tree.records.candidates
+    own = (candidates.node == node) & (candidates.feature == tree.feature[node])
+    return bool(candidates.has_missing[own].any())
 
 
 def candidate_condition(tree: Tree, candidates: Candidates, k: int) -> Condition:

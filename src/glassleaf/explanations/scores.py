@@ -51,9 +51,7 @@ def score_leaves(
     The bins hold equal weight, in the order of the predictions.
     """
     matrix = model.matrix(X)
-    target = target_numbers(model, y, output)
-    if len(target) != len(matrix):
-        raise ValueError(f"y has {len(target)} entries, but X has {len(matrix)} rows.")
+    target = target_numbers(model, y, output, len(matrix))
     weights = np.ones(len(target)) if weight is None else np.asarray(weight, dtype=np.float64)
     nodes = model.tree.apply(matrix)
     predicted = model.prediction(model.tree.raw(matrix, nodes))[:, output]
@@ -82,12 +80,21 @@ def score_leaves(
     return LeafScores(tuple(found), overall, output_name(model, output), bins)
 
 
-def target_numbers(model: Fitted, y: Any, output: int) -> Floats:
+def target_numbers(model: Fitted, y: Any, output: int, n_rows: int) -> Floats:
     """y as numbers; for classes 1 where it is the class of the output."""
+    given = entries(y, n_rows)
     if model.classes is None:
-        return np.asarray(y, dtype=np.float64).ravel()
+        return given.astype(np.float64)
     label = model.classes[output]
-    return np.array([value == label for value in np.asarray(y).ravel().tolist()], dtype=np.float64)
+    return np.array([value == label for value in given.tolist()], dtype=np.float64)
+
+
+def entries(y: Any, n_rows: int) -> NDArray[Any]:
+    """y as a flat array, which must have an entry for every row."""
+    given = np.asarray(y).ravel()
+    if len(given) != n_rows:
+        raise ValueError(f"y has {len(given)} entries, but X has {n_rows} rows.")
+    return given
 
 
 def _bins(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import formula, link_text
-from glassleaf.explanations.model import ModelExplanation, Node
+from glassleaf.explanations.formulas import link_text, score_texts
+from glassleaf.explanations.model import Feature, ModelExplanation, Node
 
 
 def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
@@ -21,7 +23,7 @@ def _headline(explanation: ModelExplanation) -> str:
     n = len(explanation.leaves)
     return (
         f"Model tree, {n} {'leaf' if n == 1 else 'leaves'}, fitted on {explanation.rows} rows;"
-        f" {link_text(explanation)}"
+        f" {link_text(explanation.link, explanation.classes)}"
     )
 
 
@@ -42,24 +44,28 @@ def _branches(explanation: ModelExplanation, node: Node, indent: str) -> list[st
 
 
 def _leaf(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> list[str]:
-    lines = [
+    target = target_text(explanation, leaf.target)
+    return [
         f"Leaf {leaf.leaf}: {leaf.rule_text}",
-        f"  {leaf.rows} rows ({words.percent(leaf.share)}), {target_text(explanation, leaf)}",
+        f"  {leaf.rows} rows ({words.percent(leaf.share)}), {target}",
+        *(f"  {text}" for text in score_texts(explanation, leaf, max_terms)),
     ]
-    for k, output in enumerate(explanation.outputs):
-        of = f" of {words.name(output)}" if output else ""
-        lines.append(f"  score{of} = {formula(explanation, leaf, k, max_terms)}")
-    return lines
 
 
-def target_text(explanation: ModelExplanation, node: Node) -> str:
-    """Mean target of a node, or the shares of the classes."""
+def target_text(explanation: ModelExplanation, target: Sequence[float]) -> str:
+    """Mean target of some rows, or the shares of the classes; of two only the second's."""
     if explanation.classes is None:
-        return f"mean target {words.number(node.target[0], 4)}"
-    pairs = list(zip(explanation.classes, node.target, strict=True))
-    if len(pairs) == 2:
-        pairs = pairs[1:]
-    return ", ".join(f"{words.percent(share)} {words.name(label)}" for label, share in pairs)
+        return f"mean target {words.number(target[0], 4)}"
+    pairs = list(zip(explanation.classes, target, strict=True))
+    shown = pairs[1:] if len(pairs) == 2 else sorted(pairs, key=lambda pair: -pair[1])
+    return ", ".join(f"{words.percent(share)} {words.class_name(label)}" for label, share in shown)
+
+
+def seen_text(feature: Feature) -> str:
+    """What training saw of a feature: its range, or how many categories."""
+    if feature.categories is not None:
+        return f"{len(feature.categories)} categories"
+    return f"{words.number(feature.low, 4)} to {words.number(feature.high, 4)}"
 
 
 def _importance(explanation: ModelExplanation, at_most: int = 10) -> list[str]:

@@ -49,6 +49,26 @@ def _visible(char: str) -> str:
     return char.encode("unicode_escape").decode() if is_hidden else char
 
 
+def value(found: Any, digits: int = 6, limit: int = 24) -> str:
+    """The value of a cell.
+
+    >>> value(0.25), value("north"), value(None)
+    ('0.25', 'north', 'missing')
+    """
+    if found is None:
+        return "missing"
+    return number(found, digits) if isinstance(found, float) else name(found, limit)
+
+
+def class_name(label: Any) -> str:
+    """A class as it is written in a sentence: a bare number would be taken for a quantity.
+
+    >>> class_name("good"), class_name(1)
+    ('good', 'class 1')
+    """
+    return name(label) if isinstance(label, str) else f"class {name(label)}"
+
+
 def listed(values: Sequence[Any], at_most: int = _LISTED) -> str:
     """A set, shortened.
 

@@ -12,7 +12,6 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from glassleaf._version import __version__
 from glassleaf.deployment import plain_model
@@ -21,8 +20,6 @@ from glassleaf.plain import LARGEST_EXPONENT, Leaf, Numbers, PlainColumn, PlainM
 
 _OPSET, _ML_OPSET = 17, 3
 _IR_VERSION = 8
-
-Array = NDArray[Any]
 
 
 def to_onnx(estimator: Any, *, missing_text: str = "") -> Any:

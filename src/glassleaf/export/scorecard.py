@@ -15,11 +15,12 @@ from dataclasses import asdict, dataclass, fields
 from math import inf, isfinite, log
 from typing import Any
 
+from glassleaf.atomic_files import write_atomically
 from glassleaf.deployment import plain_model
-from glassleaf.document import write_atomically
 from glassleaf.errors import ExportError, describe, require
+from glassleaf.explanations import words
+from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.plain import Leaf, PlainColumn, PlainModel, Term
-from glassleaf.rules import path_in_words
 
 # What a spreadsheet would take for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -122,9 +123,9 @@ def to_scorecard(
         if not value > 0 or not isfinite(value):
             raise ValueError(f"{name}={describe(value)} must be a number > 0.")
     factor, offset, good = _scale(model, base_score, base_odds, pdo, good)
-    out = []
-    for leaf, path in model.paths():
-        segment = path_in_words(model, path)
+    rules, out = all_rules(estimator.tree_), []
+    for leaf, _ in model.paths():
+        segment = rule_text(rules[leaf.node])
         for column, attribute, above, up_to, points, per_unit in _card(model, leaf):
             is_base = not column
             # Adding 0.0 turns -0.0, which puzzles readers, into 0.0.
@@ -172,8 +173,8 @@ def _card(model: PlainModel, leaf: Leaf) -> Iterator[_Line]:
             continue
         slope = term.slope[0] if term.slope else 0.0
         for above, up_to, points, per_unit in _pieces(column, term):
-            ends = (f"> {above:.6g}" if above is not None else "",
-                    f"<= {up_to:.6g}" if up_to is not None else "")  # fmt: skip
+            ends = (f"> {words.number(above)}" if above is not None else "",
+                    f"≤ {words.number(up_to)}" if up_to is not None else "")  # fmt: skip
             attribute = " and ".join(filter(None, ends)) or "any number"
             yield column.name, attribute, above, up_to, slope * points, slope * per_unit
         fill = min(max(column.fill, term.low), term.high)

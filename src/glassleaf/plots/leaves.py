@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -24,21 +25,8 @@ from glassleaf.plots.style import (
 
 
 @dataclass
-class CalibrationDisplay:
-    """Mean target against mean prediction: a point per leaf, a line over tenths of all rows.
-
-    Bars are two standard errors; a well calibrated leaf touches the diagonal. The size of a point
-    is the leaf's share of the rows.
-
-    Parameters
-    ----------
-    scores : LeafScores
-
-    Attributes
-    ----------
-    ax_, figure_
-        Where it was drawn.
-    """
+class LeafScoresDisplay(ABC):
+    """What displays of the leaves on given rows share: where their scores come from."""
 
     scores: LeafScores
 
@@ -56,6 +44,27 @@ class CalibrationDisplay:
         """Score the leaves of a fitted model tree on rows and draw them."""
         model = fitted(estimator, needs_coefficients=False)
         return cls(score_leaves(model, X, y, output, sample_weight)).plot(ax=ax)
+
+    @abstractmethod
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the scores."""
+
+
+class CalibrationDisplay(LeafScoresDisplay):
+    """Mean target against mean prediction: a point per leaf, a line over tenths of all rows.
+
+    Bars are two standard errors; a well calibrated leaf touches the diagonal. The size of a point
+    is the leaf's share of the rows.
+
+    Parameters
+    ----------
+    scores : LeafScores
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    """
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the calibration."""
@@ -104,8 +113,7 @@ class CalibrationDisplay:
             )  # fmt: skip
 
 
-@dataclass
-class LiftDisplay:
+class LiftDisplay(LeafScoresDisplay):
     """Mean target of every leaf as a multiple of the overall one, the highest first.
 
     Parameters
@@ -117,23 +125,6 @@ class LiftDisplay:
     ax_, figure_
         Where it was drawn.
     """
-
-    scores: LeafScores
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        output: int = -1,
-        sample_weight: Any = None,
-        ax: Any = None,
-    ) -> Self:
-        """Score the leaves of a fitted model tree on rows and draw them."""
-        model = fitted(estimator, needs_coefficients=False)
-        return cls(score_leaves(model, X, y, output, sample_weight)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the lift."""

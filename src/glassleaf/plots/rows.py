@@ -106,9 +106,7 @@ class RowDisplay:
         return bars
 
     def _named(self, name: str) -> str:
-        value = self.row.values[name]
-        text = words.number(value, 4) if isinstance(value, float) else label(value, 16)
-        return f"{label(name)} = {'missing' if value is None else text}"
+        return f"{label(name)} = {shown(words.value(self.row.values[name], 4, 16))}"
 
     def _number(self, value: Any) -> float:
         return float(value[self.output]) if isinstance(value, (list, tuple)) else float(value)

@@ -16,7 +16,6 @@ NEGATIVE = "#d1603d"
 NEUTRAL = "#7d838c"
 INK = "#22262b"
 FAINT = "#d9dde2"
-PALETTE = ("#1f6fb2", "#d1603d", "#3f8f5b", "#8a5fb0", "#b08a1e", "#3aa0a8", "#b0477f", "#6b6f76")
 
 
 def pyplot() -> Any:

@@ -134,7 +134,7 @@ class TreeDisplay:
 
     def _leaf_text(self, leaf: Node, x: float, y: float) -> None:
         self.ax_.plot([x], [y], "s", color=INK, ms=5, zorder=2)
-        target = target_text(self.explanation, leaf)
+        target = target_text(self.explanation, leaf.target)
         self.ax_.text(
             x + 0.12, y + 0.02, f"leaf {leaf.leaf}", fontsize=8.5, weight="bold", va="bottom",
             color=INK,

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from glassleaf.document import write_atomically
+from glassleaf.atomic_files import write_atomically
 from glassleaf.plain import PlainModel
 from glassleaf.report import prose
 from glassleaf.report.contents import Contents, gather

@@ -14,6 +14,7 @@ from glassleaf.explanations import explain
 from glassleaf.explanations.fitted import Fitted, fitted
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.scores import entries
 from glassleaf.explanations.slices import typical_row
 from glassleaf.report.data_notes import DataNotes, data_notes
 from glassleaf.report.leaves import (
@@ -89,9 +90,7 @@ def gather(estimator: Any, X: Any, y: Any, title: str) -> Contents:
 
 def _target(model: Fitted, y: Any, n_rows: int) -> Floats:
     """y as numbers, or as positions of the classes."""
-    given = np.asarray(y).ravel()
-    if len(given) != n_rows:
-        raise ValueError(f"y has {len(given)} entries, but X has {n_rows} rows.")
+    given = entries(y, n_rows)
     if model.classes is None:
         target = given.astype(np.float64)
         if not np.isfinite(target).all():

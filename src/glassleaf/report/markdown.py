@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import formula, link_text
-from glassleaf.governance import markdown, table
+from glassleaf.explanations.formulas import link_text, score_texts
+from glassleaf.explanations.markdown import escaped, table
+from glassleaf.explanations.text import seen_text, target_text
 from glassleaf.report import prose
 from glassleaf.report.contents import Contents
 from glassleaf.report.data_notes import FeatureNote
@@ -14,8 +15,8 @@ from glassleaf.report.leaves import LeafOnTest
 def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
     """Summary, scores, calibration, leaves, features, gains, data notes."""
     parts = [
-        f"# {markdown(contents.title, 200)}",
-        "\n".join(f"- {markdown(line, 2000)}" for line in prose.summary(contents)),
+        f"# {escaped(contents.title, 200)}",
+        "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
         _part("Scores", "scores", _scores(contents)),
         _part("Calibration", "calibration", _calibration(contents)),
         _part("Leaves", "leaves", _leaves(contents) + "\n\n" + _formulas(contents, max_terms)),
@@ -47,7 +48,7 @@ def _scores(contents: Contents) -> str:
 
 def _calibration(contents: Contents) -> str:
     rows = [
-        [markdown(name), *(words.number(x, 4) for x in (b.prediction, b.target, b.low, b.high)),
+        [escaped(name), *(words.number(x, 4) for x in (b.prediction, b.target, b.low, b.high)),
          str(b.rows)]
         for name, bins in contents.calibration.items()
         for b in bins
@@ -61,11 +62,11 @@ def _leaves(contents: Contents) -> str:
         rows.append(
             [
                 str(leaf.leaf),
-                markdown(leaf.rule_text, 500),
+                escaped(leaf.rule_text, 500),
                 f"{leaf.rows} ({words.percent(leaf.share)})",
-                markdown(prose.target_text(contents.model, leaf.target), 300),
+                escaped(target_text(contents.model, leaf.target), 300),
                 f"{test.rows} ({words.percent(test.share)})",
-                markdown(_test_target(contents, test), 300),
+                escaped(_test_target(contents, test), 300),
             ]
         )
     header = ["leaf", "rule", "training rows", "training target", "test rows", "test target"]
@@ -80,20 +81,20 @@ def _test_target(contents: Contents, test: LeafOnTest) -> str:
         return f"{words.number(test.target[0], 4)}, predicted {words.number(test.prediction[0], 4)}"
     shown = range(len(classes)) if len(classes) > 2 else [1]
     return ", ".join(
-        f"{words.percent(test.target[k])} {prose.class_name(classes[k])}"
+        f"{words.percent(test.target[k])} {words.class_name(classes[k])}"
         f" (predicted {words.percent(test.prediction[k])})"
         for k in shown
     )
 
 
 def _formulas(contents: Contents, max_terms: int | None) -> str:
-    lines = [markdown(link_text(contents.model), 500) + "."]
-    for leaf in contents.model.leaves:
-        for k, output in enumerate(contents.model.outputs):
-            of = f" of {words.name(output)}" if output else ""
-            text = f"score{of} = {formula(contents.model, leaf, k, max_terms)}"
-            lines.append(f"- Leaf {leaf.leaf}: {markdown(text, 4000)}")
-    return lines[0] + "\n\n" + "\n".join(lines[1:])
+    model = contents.model
+    lines = [
+        f"- Leaf {leaf.leaf}: {escaped(text, 4000)}"
+        for leaf in model.leaves
+        for text in score_texts(model, leaf, max_terms)
+    ]
+    return escaped(link_text(model.link, model.classes), 500) + ".\n\n" + "\n".join(lines)
 
 
 def _features(contents: Contents) -> str:
@@ -101,21 +102,16 @@ def _features(contents: Contents) -> str:
     rows = []
     for name in contents.model.importance:
         feature = by_name[name]
-        known = (
-            f"{words.number(feature.low, 4)} to {words.number(feature.high, 4)}"
-            if feature.categories is None
-            else f"{len(feature.categories)} categories"
-        )
         shares = (words.percent(feature.effect_share), words.percent(feature.gain_share))
-        rows.append([markdown(name), *shares, str(feature.n_splits), known])
+        rows.append([escaped(name), *shares, str(feature.n_splits), seen_text(feature)])
     return table(["feature", "effect", "gain", "splits", "in training"], rows)
 
 
 def _gains(contents: Contents) -> str:
     rows = [
         [
-            markdown(node.rule_text, 300),
-            markdown(candidate.text, 300),
+            escaped(node.rule_text, 300),
+            escaped(candidate.text, 300),
             words.number(candidate.gain, 4),
             "chosen" if candidate.is_chosen else "",
         ]
@@ -133,18 +129,18 @@ def _data(contents: Contents) -> str:
     stability = words.number(contents.data.leaf_stability, 3)
     return (
         f"Stability of the leaves' shares: {stability}.\n\n{table(header, rows)}\n\n"
-        + "\n".join(f"- {markdown(line, 500)}" for line in prose.DEFINITIONS)
+        + "\n".join(f"- {escaped(line, 500)}" for line in prose.DEFINITIONS)
     )
 
 
 def _note(note: FeatureNote) -> list[str]:
     return [
-        markdown(note.feature),
+        escaped(note.feature),
         words.percent(note.missing_training) if note.missing_training is not None else "not kept",
         words.percent(note.missing_test),
         words.percent(note.outside),
         "" if note.shift is None else f"{note.shift:+.2f}",
         "" if note.stability is None else words.number(note.stability, 3),
-        markdown(words.listed(note.new_categories), 300) if note.new_categories else "",
+        escaped(words.listed(note.new_categories), 300) if note.new_categories else "",
         "; ".join(note.remarks),
     ]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.model import ModelExplanation
 from glassleaf.report.contents import Contents
 from glassleaf.report.scores import Score
 
@@ -48,8 +46,6 @@ DEFINITIONS = (
     "Differences that chance can explain at this number of rows are not marked.",
 )
 
-LEVELS = ("", "look", "changed")
-
 
 def summary(contents: Contents) -> list[str]:
     """The report in a few sentences."""
@@ -83,24 +79,10 @@ def _goal(contents: Contents) -> str:
         return f"“{words.name(target)}”" if target else "a number"
     if len(classes) == 2:
         what = f"“{words.name(target)}” is " if target else "a row is of "
-        label = f"“{words.name(classes[1])}”" if target else class_name(classes[1])
+        label = f"“{words.name(classes[1])}”" if target else words.class_name(classes[1])
         return f"the probability that {what}{label}"
     of = f" of “{words.name(target)}”" if target else ""
     return f"the probabilities of {len(classes)} classes{of}"
-
-
-def class_name(label: Any) -> str:
-    """A class as it is written in a sentence: a bare number would be taken for a quantity."""
-    return words.name(label) if isinstance(label, str) else f"class {words.name(label)}"
-
-
-def target_text(model: ModelExplanation, shares: Sequence[float]) -> str:
-    """Mean target, or the shares of the classes, the largest first."""
-    if model.classes is None:
-        return f"mean {words.number(shares[0], 4)}"
-    pairs = list(zip(model.classes, shares, strict=True))
-    shown = pairs[1:] if len(pairs) == 2 else sorted(pairs, key=lambda pair: -pair[1])
-    return ", ".join(f"{words.percent(share)} {class_name(label)}" for label, share in shown)
 
 
 def _how_well(scores: Sequence[Score]) -> str:

@@ -16,6 +16,7 @@ from glassleaf.explanations.formulas import link_text, strongest_terms, term_tex
 from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, Node
 from glassleaf.explanations.plain_data import as_plain
 from glassleaf.explanations.rules import Condition
+from glassleaf.explanations.text import target_text
 from glassleaf.report import prose
 from glassleaf.report.contents import Contents
 
@@ -39,8 +40,8 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "definitions": prose.DEFINITIONS,
         "summary": prose.summary(contents),
         "kind": model.kind,
-        "link": link_text(model),
-        "classes": None if model.classes is None else [prose.class_name(c) for c in model.classes],
+        "link": link_text(model.link, model.classes),
+        "classes": None if model.classes is None else [words.class_name(c) for c in model.classes],
         "outputs": [words.name(output) if output else "" for output in model.outputs],
         "scores": _scores(contents),
         "calibration": [
@@ -122,7 +123,7 @@ def _node(model: ModelExplanation, node: Node) -> dict[str, Any]:
         "depth": node.depth,
         "rows": node.rows,
         "share": node.share,
-        "target": prose.target_text(model, node.target),
+        "target": target_text(model, node.target),
         "sides": None
         if split is None
         else [condition_parts(split.condition), condition_parts(split.otherwise)],
@@ -252,7 +253,7 @@ def _examples(contents: Contents) -> list[dict[str, Any]]:
             "values": _cells(contents.model, example.values),
             "target": words.number(example.target, 5)
             if contents.model.classes is None
-            else prose.class_name(example.target),
+            else words.class_name(example.target),
             "prediction": example.prediction[-1],
         }
         for example in contents.examples

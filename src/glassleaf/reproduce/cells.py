@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 import time
 import warnings
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from glassleaf import datasets, sources
+from glassleaf.atomic_files import write_atomically
 from glassleaf.datasets import Dataset
 from glassleaf.reproduce.methods import METHODS, TASKS
 from glassleaf.reproduce.preparation import Rows, prepare
@@ -114,15 +114,8 @@ def load_result(path: Path) -> Result | None:
 
 
 def save_result(path: Path, result: Result) -> None:
-    write_atomically(path, json.dumps(asdict(result), indent=1))
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """All of the file or nothing: whoever reads it never sees a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.write_text(text)
-    os.replace(part, path)
+    write_atomically(path, json.dumps(asdict(result), indent=1).encode())
 
 
 # --- running one ----------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from glassleaf.atomic_files import write_atomically
 from glassleaf.datasets import Dataset
 from glassleaf.reproduce import tables
-from glassleaf.reproduce.cells import Result, write_atomically
+from glassleaf.reproduce.cells import Result
 from glassleaf.reproduce.tables import Table
 
 BEGIN = "<!-- written by glassleaf reproduce: begin -->"
@@ -134,8 +135,9 @@ def versions() -> dict[str, str]:
 
 def write_report(report: Report, output: Path) -> None:
     title = "# The paper's evaluation, run again\n\n"
-    write_atomically(output / "report.md", title + report.markdown())
-    write_atomically(output / "results.json", report.json())
+    output.mkdir(parents=True, exist_ok=True)
+    write_atomically(output / "report.md", (title + report.markdown()).encode())
+    write_atomically(output / "results.json", report.json().encode())
 
 
 def marked_page(page: Path) -> tuple[str, str]:
@@ -157,7 +159,7 @@ def write_docs(page: Path, report: Report, output: Path) -> None:
         (page.parent / page.stem).mkdir(exist_ok=True)
         shutil.copy(output / "figures" / f"{name}.svg", page.parent / page.stem)
     body = report.markdown(page.stem, "svg")
-    write_atomically(page, f"{before}{BEGIN}\n\n{body}\n{END}{after}")
+    write_atomically(page, f"{before}{BEGIN}\n\n{body}\n{END}{after}".encode())
 
 
 def show(report: Report, console: Any, rich_table: Any) -> None:

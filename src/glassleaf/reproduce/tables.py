@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,40 +104,45 @@ def beside_the_paper(summaries: Summaries, names: list[str]) -> Table:
     methods = [name for name, method in METHODS.items() if method.group == "paper"]
 
     def cell(dataset: str, method: str) -> str:
-        printed, found = printed_score(dataset, method), summaries.get((dataset, method))
-        if found is None or found.mean is None or printed is None:
-            return _plain(found)
-        return f"{found.mean:.1f} ({printed:.1f}, {_signed(found.mean - printed)})"
+        printed = printed_score(dataset, method)
+
+        def beside(mean: float, _: Summary) -> str:
+            if printed is None:
+                return NOTHING
+            return f"{mean:.1f} ({printed:.1f}, {_signed(mean - printed)})"
+
+        return _said(summaries.get((dataset, method)), beside)
 
     title = "Table 2: ours (the paper's, difference); AUC or R2, times 100"
-    return _grid(title, methods, names, summaries, cell)
+    return _grid(title, methods, names, cell)
 
 
 def scores(summaries: Summaries, names: list[str]) -> Table:
-    methods = [name for name, method in METHODS.items() if method.group != "scale"]
+    def with_spread(mean: float, found: Summary) -> str:
+        return f"{mean:.1f}" + ("" if found.spread is None else f" ± {found.spread:.1f}")
 
     def cell(dataset: str, method: str) -> str:
-        found = summaries.get((dataset, method))
-        if found is None or found.mean is None:
-            return _plain(found)
-        return f"{found.mean:.1f}" + ("" if found.spread is None else f" ± {found.spread:.1f}")
+        return _said(summaries.get((dataset, method)), with_spread)
 
     title = "All methods: mean ± standard deviation over the folds"
-    return _grid(title, methods, names, summaries, cell)
+    return _grid(title, _on_the_usual_scale(), names, cell)
 
 
 def costs(summaries: Summaries, names: list[str]) -> Table:
-    methods = [name for name, method in METHODS.items() if method.group != "scale"]
-
-    def cell(dataset: str, method: str) -> str:
-        found = summaries.get((dataset, method))
-        if found is None or found.seconds is None:
-            return _plain(found)
+    def seconds_and_leaves(_: float, found: Summary) -> str:
         leaves = NOTHING if found.leaves is None else f"{found.leaves:,.0f}"
         return f"{found.seconds:.2f} s, {leaves}"
 
+    def cell(dataset: str, method: str) -> str:
+        return _said(summaries.get((dataset, method)), seconds_and_leaves)
+
     title = "Seconds to fit, and leaves (of all trees together; rules for Cubist)"
-    return _grid(title, methods, names, summaries, cell)
+    return _grid(title, _on_the_usual_scale(), names, cell)
+
+
+def _on_the_usual_scale() -> list[str]:
+    """All methods but those that ``scales`` compares."""
+    return [name for name, method in METHODS.items() if method.group != "scale"]
 
 
 def scales(summaries: Summaries, names: list[str]) -> Table:
@@ -148,7 +153,7 @@ def scales(summaries: Summaries, names: list[str]) -> Table:
     def one(dataset: str, method: str, suffix: str, preparation: str) -> str:
         own = published(dataset) == preparation
         found = summaries.get((dataset, method if own else f"{method} {suffix}"))
-        return _plain(found) if found is None or found.mean is None else f"{found.mean:.1f}"
+        return _said(found, lambda mean, _: f"{mean:.1f}")
 
     def cell(dataset: str, method: str) -> str:
         raw = one(dataset, method, "raw", "one-hot")
@@ -158,7 +163,7 @@ def scales(summaries: Summaries, names: list[str]) -> Table:
         return f"{raw} / {ranks} ({printed_score(dataset, method):.1f})"
 
     title = "Classification on unchanged columns / on ranks (the paper's)"
-    return _grid(title, methods, names, summaries, cell)
+    return _grid(title, methods, names, cell)
 
 
 def agreement(summaries: Summaries, names: list[str]) -> Table:
@@ -186,15 +191,18 @@ def _largest(pairs: dict[str, tuple[float, float]], kind: str) -> str:
 
 
 def _grid(
-    title: str, methods: list[str], names: list[str], summaries: Summaries, cell: object
+    title: str, methods: list[str], names: list[str], cell: Callable[[str, str], str]
 ) -> Table:
-    assert callable(cell)
+    """A row per method, a column per dataset; rows in which nothing stands are left out."""
     rows = [[method, *(cell(name, method) for name in names)] for method in methods]
     kept = [row for row in rows if any(text != NOTHING for text in row[1:])]
     return Table(title, ["method", *names], kept)
 
 
-def _plain(found: Summary | None) -> str:
+def _said(found: Summary | None, text: Callable[[float, Summary], str]) -> str:
+    """A cell made of the mean and its summary, or what stands there if it is not known."""
+    if found is not None and found.mean is not None:
+        return text(found.mean, found)
     return "error" if found is not None and found.errors else NOTHING
 
 
