@@ -201,7 +201,7 @@ def _points(column: Distribution) -> Floats:
     if len(column.weight) <= _MAX_POINTS:
         return column.lower
     inner = [column.quantile(share) for share in np.linspace(0, 1, _MAX_POINTS)[1:-1]]
-    return np.unique([column.lower[0], *inner, column.lower[-1]])
+    return np.unique(np.array([column.lower[0], *inner, column.lower[-1]]))
 
 
 def _hats(term: Floats, points: Floats) -> Floats:
