@@ -193,7 +193,7 @@ def _main_output(residuals: Residuals) -> Floats:
         return residuals.mean
     scaled = residuals.mean * np.sqrt(residuals.weight)[:, None]
     direction = np.linalg.svd(scaled, full_matrices=False)[2][0]
-    return residuals.mean @ direction[:, None]
+    return np.asarray(residuals.mean @ direction[:, None])
 
 
 def _points(column: Distribution) -> Floats:
