@@ -88,10 +88,12 @@ def test_favorable_class():
 
 def test_relative_to_a_background_they_are_shapley_values():
     model, X, _ = fitted("binary")
-    found = reasons(model, X.iloc[:1], 6, background=X)[0]
-    values = shap_values(model, X.iloc[:1], X).values[0]
-    for reason in found:
-        assert reason.contribution == values[list(X.columns).index(reason.feature)]
+    found = reasons(model, X.iloc[:20], 6, background=X)
+    values = pd.DataFrame(shap_values(model, X.iloc[:20], X).values, columns=X.columns)
+    for row, own in enumerate(found):
+        hurt = values.loc[row][values.loc[row] < 0].sort_values()
+        assert {reason.feature: reason.contribution for reason in own} == hurt.to_dict()
+    assert any(found)
 
 
 @pytest.mark.parametrize(

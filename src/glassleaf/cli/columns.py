@@ -18,7 +18,7 @@ from glassleaf.cli.files import pa
 from glassleaf.cli.problems import Problems
 
 # So much of a column must be numbers (or dates) for the rest to be errors.
-_MOSTLY = 0.95
+MOSTLY = 0.95
 # So many of the values must be distinct for a column to name its rows.
 _NEARLY_ALL = 0.9
 _FEWEST_ROWS = 20
@@ -106,8 +106,8 @@ def check_decimals(table: Any, reading: Reading) -> None:
         return
     for name in table.column_names:
         text = reading.text(table[name])
-        if cells.share_matching(text, rf"{cells.NUMBER}|{cells.WITH_COMMA}") >= _MOSTLY and (
-            cells.share_matching(text, cells.WITH_COMMA) > 1 - _MOSTLY
+        if cells.share_matching(text, rf"{cells.NUMBER}|{cells.WITH_COMMA}") >= MOSTLY and (
+            cells.share_matching(text, cells.WITH_COMMA) > 1 - MOSTLY
         ):
             shown = compute.filter(text, compute.match_substring_regex(text, cells.WITH_COMMA))
             raise DataError(
@@ -124,7 +124,7 @@ def _dates_said(names: list[str]) -> str:
 
 def _holds_dates(column: Any, reading: Reading) -> bool:
     if cells.is_text(column):
-        return cells.share_matching(reading.text(column), cells.DATE) >= _MOSTLY
+        return cells.share_matching(reading.text(column), cells.DATE) >= MOSTLY
     return cells.is_temporal(column)
 
 
@@ -135,7 +135,7 @@ def _learned(name: str, column: Any, reading: Reading, is_category: bool) -> Kno
             dotted = cells.with_point(text, reading.decimal)
             if cells.share_matching(text, cells.CODE) > 0:
                 return Known(name, text, True, "codes with leading zeros")
-            if cells.share_matching(dotted, cells.NUMBER) >= _MOSTLY:
+            if cells.share_matching(dotted, cells.NUMBER) >= MOSTLY:
                 return Known(name, reading.parsed(name, text), False, "number")
         return Known(name, text, True, "category")
     if cells.is_numeric(column):

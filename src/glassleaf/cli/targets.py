@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from glassleaf.cli import cells
 from glassleaf.cli.choices import Task
-from glassleaf.cli.columns import Reading
+from glassleaf.cli.columns import MOSTLY, Reading
 from glassleaf.cli.failures import DataError
 from glassleaf.cli.files import pa
 
 _FEW_VALUES = 10
 _FEWEST_ROWS_PER_VALUE = 3
-# A column of text with this many numbers among its cells is one of numbers with errors in it.
-_MOSTLY = 0.95
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def _values(
         text = reading.text(column)
         share = cells.share_matching(cells.with_point(text, reading.decimal), cells.NUMBER)
         has_codes = cells.share_matching(text, cells.CODE) > 0
-        least = _MOSTLY if task is not Task.classification else 1.0
+        least = MOSTLY if task is not Task.classification else 1.0
         if reading.is_text and share >= least and not has_codes:
             numbers = reading.parsed(name, text)
             return numbers, np.isnan(numbers)
