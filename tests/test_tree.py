@@ -3,65 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from by_hand import by_hand, leaf_by_hand, model_by_hand
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, MulticlassLogLoss
-
-
-def goes_left(tree, node, value):
-    """Where a value (number, category or None) goes, as ``glassleaf.tree`` documents it."""
-    categories = tree.columns[tree.feature[node]].categories
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return bool(tree.missing_left[node])
-    if categories is None:
-        return bool(value <= tree.threshold[node])
-    if value not in categories:
-        return bool(tree.unknown_left[node])
-    return bool(tree.left_categories(node)[categories.index(value)])
-
-
-def leaf_by_hand(tree, row):
-    node = 0
-    while tree.left[node] != -1:
-        left = goes_left(tree, node, row[tree.feature[node]])
-        node = tree.left[node] if left else tree.right[node]
-    return node
-
-
-def transformed_by_hand(terms, column, value):
-    here = range(terms.first_knot[column], terms.first_knot[column + 1])
-    if not here:
-        return value
-    x, z = terms.knot_x[here], terms.knot_z[here]
-    if value <= x[0]:
-        return z[0]
-    for k in range(1, len(x)):
-        if value <= x[k]:
-            return z[k - 1] + (z[k] - z[k - 1]) * (value - x[k - 1]) / (x[k] - x[k - 1])
-    return z[-1]
-
-
-def model_by_hand(tree, node, row):
-    raw = np.array(tree.intercept[node], dtype=np.float64)
-    terms = tree.terms
-    for j, (column, value) in enumerate(zip(tree.columns, row, strict=True)):
-        missing = value is None or (isinstance(value, float) and np.isnan(value))
-        if missing and terms.missing_term[j] >= 0:
-            raw = raw + tree.coef[node][..., terms.missing_term[j]]
-        first = terms.first_term[j]
-        if first < 0:
-            continue
-        if column.categories is None:
-            term = terms.fill[j] if missing else transformed_by_hand(terms, j, value)
-            term = min(max(term, tree.clamp_low[node, j]), tree.clamp_high[node, j])
-            raw = raw + tree.coef[node][..., first] * term
-        elif not missing and value in column.categories:
-            raw = raw + tree.coef[node][..., first + column.categories.index(value)]
-    return raw
-
-
-def by_hand(tree, rows):
-    return np.array([model_by_hand(tree, leaf_by_hand(tree, row), row) for row in rows])
 
 
 def raw_of(model, X):
@@ -115,7 +60,7 @@ def test_numbers_by_hand(rng, kind, units):
     X = rng.normal(size=(400, 4))
     y = target(kind, X, rng)
     X = (X + shift) * scale
-    model = make(kind, max_depth=2, significance=None).fit(X, y)
+    model = make(kind, max_depth=2, significance=None, curves=False).fit(X, y)
     tree = model.tree_
     assert tree.node_count == 7
     leaves = [leaf_by_hand(tree, row) for row in X]
@@ -225,7 +170,7 @@ def test_a_split_on_a_category_by_hand(rng, mixed, kind, how):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_array_has_one_entry_per_node(rng, kind):
     X = rng.normal(size=(400, 4))
-    tree = make(kind).fit(X, target(kind, X, rng)).tree_
+    tree = make(kind, curves=False).fit(X, target(kind, X, rng)).tree_
     for name in ("feature", "threshold", "left", "right", "coef", "intercept", "n_samples", "gain",
                  "loss", "weight", "missing_left", "unknown_left"):  # fmt: skip
         assert len(getattr(tree, name)) == tree.node_count, name
@@ -276,7 +221,7 @@ def test_loss_is_the_summed_loss_of_the_nodes_model_over_its_rows(rng, kind, wei
         center, scale = loss.target_units(y, weight)
     for node in range(tree.node_count):
         here = path[:, node]
-        raw = np.array([tree.intercept[node] + tree.coef[node] @ row for row in X[here]])
+        raw = np.array([model_by_hand(tree, node, row) for row in X[here]])
         value = loss.derivatives((y[here] - center) / scale, (raw - center) / scale)[0]
         expected = scale**2 * (weight[here] @ value)
         assert tree.loss[node] == pytest.approx(expected, rel=1e-6)
@@ -285,7 +230,8 @@ def test_loss_is_the_summed_loss_of_the_nodes_model_over_its_rows(rng, kind, wei
 def test_loss_of_a_node_with_one_class_is_that_of_its_rows(rng):
     X = rng.normal(size=(300, 2))
     y = ((X[:, 0] > 0) & (X[:, 1] > 0)).astype(int)
-    model = ModelTreeClassifier(criterion="impurity", renormalize=None, max_depth=1).fit(X, y)
+    given = {"criterion": "impurity", "renormalize": None, "curves": False}
+    model = ModelTreeClassifier(max_depth=1, **given).fit(X, y)
     tree, leaves = model.tree_, model.apply(X)
     pure = [leaf for leaf in set(leaves) if len(set(y[leaves == leaf])) == 1]
     assert pure

@@ -27,7 +27,7 @@ from glassleaf.losses import Loss
 from glassleaf.newton import Penalty
 from glassleaf.rows import DrawnCurve
 from glassleaf.search import complete
-from glassleaf.transforms import Distribution, PiecewiseLinear
+from glassleaf.transforms import PiecewiseLinear
 from glassleaf.weak_models import LinearModels, NodeModel, Shrinkage
 
 Floats = NDArray[np.float64]
@@ -39,6 +39,8 @@ _MAX_POINTS = 9
 # A curve must explain this share of the residuals' squares, and more than chance does.
 _WORTH_A_CURVE = 0.01
 _CHANCE = 0.001
+# Residuals may vary so much more where they say most, at a column's ends, than on average.
+_UNEVEN = 2.0
 _RIDGE = 1e-9
 
 
@@ -166,7 +168,7 @@ def draw_curve(residuals: Residuals, power: float, n_tested: int) -> PiecewiseLi
     ``power`` is the sum of the squared residuals of all rows.
     """
     term, weight = residuals.term, residuals.weight
-    points = _points(Distribution(term, term, weight))
+    points = _points(term, weight)
     if len(points) < 3:
         return None
     hats = _hats(term, points)
@@ -181,7 +183,7 @@ def draw_curve(residuals: Residuals, power: float, n_tested: int) -> PiecewiseLi
     )
     values = hats @ bend
     explained = float(weight @ values**2)
-    by_chance = chi2.isf(_CHANCE / n_tested, len(points) - 2) / weight.sum()
+    by_chance = _UNEVEN * chi2.isf(_CHANCE / n_tested, len(points) - 2) / weight.sum()
     if explained <= max(_WORTH_A_CURVE, by_chance) * power:
         return None
     return PiecewiseLinear(points, bend / np.sqrt(explained / weight.sum()))
@@ -196,12 +198,18 @@ def _main_output(residuals: Residuals) -> Floats:
     return np.asarray(residuals.mean @ direction[:, None])
 
 
-def _points(column: Distribution) -> Floats:
-    """Quantiles of the term and its ends, or all values where these are few."""
-    if len(column.weight) <= _MAX_POINTS:
-        return column.lower
-    inner = [column.quantile(share) for share in np.linspace(0, 1, _MAX_POINTS)[1:-1]]
-    return np.unique(np.array([column.lower[0], *inner, column.lower[-1]]))
+def _points(term: Floats, weight: Floats) -> Floats:
+    """Quantiles of the term and its ends, or all values where these are few.
+
+    Ranks are those of the middles of bins, so that the mirror image of a column has that of its
+    points.
+    """
+    if len(term) <= _MAX_POINTS:
+        return term
+    up_to = np.cumsum(weight)
+    middle = (up_to - weight / 2) / up_to[-1]
+    inner = np.interp(np.linspace(0, 1, _MAX_POINTS)[1:-1], middle, term)
+    return np.unique(np.concatenate([term[:1], inner, term[-1:]]))
 
 
 def _hats(term: Floats, points: Floats) -> Floats:

@@ -99,7 +99,7 @@ class _ModelTree(Deployable, BaseEstimator):
         split_features: Any = None,
         leaf_features: Any = None,
         transform: str = "auto",
-        curves: bool = True,
+        curves: bool | str = "auto",
         clamp: Any = True,
         max_leaf_terms: int | None = None,
         round_thresholds: bool | float = False,
@@ -232,6 +232,7 @@ class _ModelTree(Deployable, BaseEstimator):
             raise ValueError(
                 "max_leaf_nodes='auto' is not supported with a weak_model of your own."
             )
+        transform = parameters.choice("transform", vars(self)["transform"], TRANSFORMS)
         return Settings(
             loss=self._loss,
             criterion=criterion,
@@ -259,8 +260,12 @@ class _ModelTree(Deployable, BaseEstimator):
             n_threads=parameters.n_threads(self.n_jobs),
             n_classes=n_classes,
             weak_model=weak_model,
-            transform=parameters.choice("transform", vars(self)["transform"], TRANSFORMS),
-            curves=parameters.flag("curves", self.curves),
+            transform=transform,
+            curves=(
+                parameters.choice("curves", self.curves, {"auto": transform == "auto"})
+                if isinstance(self.curves, str)
+                else parameters.flag("curves", self.curves)
+            ),
             clamp=parameters.clamp(self.clamp),
             refine=parameters.flag("refine", self.refine),
             subsets=parameters.choice(
@@ -517,10 +522,10 @@ default="from_dtype"
         Monotone transform of the numeric columns in the models (never in the splits): values beyond
         the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
         tails, where it explains more.
-    curves : bool, default=True
+    curves : {"auto", True, False}, default="auto"
         Whether a numeric column along which the target bends gets one more term in the models: a
-        curve of few points, learned once for the whole tree. Not for columns in ``monotonic_cst``
-        or without splits.
+        curve of few points, learned once for the whole tree. "auto": if ``transform`` is "auto".
+        Never for columns in ``monotonic_cst``, or that may not split.
     clamp : bool or pair of floats, default=True
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.
@@ -692,7 +697,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         split_features: Any = None,
         leaf_features: Any = None,
         transform: str = "auto",
-        curves: bool = True,
+        curves: bool | str = "auto",
         clamp: Any = True,
         max_leaf_terms: int | None = None,
         round_thresholds: bool | float = False,

@@ -48,8 +48,8 @@ def paper_settings(method: str) -> dict[str, Any]:
     --------
     >>> from glassleaf import ModelTreeRegressor, paper_settings
     >>> ModelTreeRegressor(**paper_settings("MT-G"), max_depth=2)
-    ModelTreeRegressor(alpha=1.0, category_splits='one', clamp=False, max_depth=2,
-                       renormalize=None, rescore=0, scale=None, shrink='zero',
-                       significance=None, transform='none')
+    ModelTreeRegressor(alpha=1.0, category_splits='one', clamp=False, curves=False,
+                       max_depth=2, renormalize=None, rescore=0, scale=None,
+                       shrink='zero', significance=None, transform='none')
     """
     return {**_COMMON, **parameters.choice("method", method, PAPER_METHODS)}

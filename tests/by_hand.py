@@ -1,0 +1,66 @@
+"""Predictions from the arrays of a tree alone, by plain loops, as `glassleaf.tree` has it."""
+
+import numpy as np
+
+
+def goes_left(tree, node, value):
+    """Where a value (number, category or None) goes, as ``glassleaf.tree`` documents it."""
+    categories = tree.columns[tree.feature[node]].categories
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return bool(tree.missing_left[node])
+    if categories is None:
+        return bool(value <= tree.threshold[node])
+    if value not in categories:
+        return bool(tree.unknown_left[node])
+    return bool(tree.left_categories(node)[categories.index(value)])
+
+
+def leaf_by_hand(tree, row):
+    node = 0
+    while tree.left[node] != -1:
+        left = goes_left(tree, node, row[tree.feature[node]])
+        node = tree.left[node] if left else tree.right[node]
+    return node
+
+
+def transformed_by_hand(terms, column, value):
+    if terms.first_knot[column] == terms.first_knot[column + 1]:
+        return value
+    return points_by_hand(terms.knot_x, terms.knot_z, terms.first_knot, column, value)
+
+
+def points_by_hand(xs, zs, first, column, value):
+    here = range(first[column], first[column + 1])
+    x, z = xs[here], zs[here]
+    if value <= x[0]:
+        return z[0]
+    for k in range(1, len(x)):
+        if value <= x[k]:
+            return z[k - 1] + (z[k] - z[k - 1]) * (value - x[k - 1]) / (x[k] - x[k - 1])
+    return z[-1]
+
+
+def model_by_hand(tree, node, row):
+    raw = np.array(tree.intercept[node], dtype=np.float64)
+    terms = tree.terms
+    for j, (column, value) in enumerate(zip(tree.columns, row, strict=True)):
+        missing = value is None or (isinstance(value, float) and np.isnan(value))
+        if missing and terms.missing_term[j] >= 0:
+            raw = raw + tree.coef[node][..., terms.missing_term[j]]
+        first = terms.first_term[j]
+        if first < 0:
+            continue
+        if column.categories is None:
+            term = terms.fill[j] if missing else transformed_by_hand(terms, j, value)
+            term = min(max(term, tree.clamp_low[node, j]), tree.clamp_high[node, j])
+            raw = raw + tree.coef[node][..., first] * term
+            if terms.curve_term[j] >= 0:
+                curve = points_by_hand(terms.point_x, terms.point_z, terms.first_point, j, term)
+                raw = raw + tree.coef[node][..., terms.curve_term[j]] * curve
+        elif not missing and value in column.categories:
+            raw = raw + tree.coef[node][..., first + column.categories.index(value)]
+    return raw
+
+
+def by_hand(tree, rows):
+    return np.array([model_by_hand(tree, leaf_by_hand(tree, row), row) for row in rows])

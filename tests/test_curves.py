@@ -1,0 +1,190 @@
+"""Curves: drawn as least squares draws them, where a column bends, and predicted as written."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from by_hand import by_hand
+from sklearn.metrics import log_loss, r2_score
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
+from glassleaf.curves import Residuals, draw_curve
+
+
+def wave(rng, n=2000, noise=0.1):
+    """A column that bends, one that does not, and one that says nothing."""
+    X = pd.DataFrame(rng.uniform(-1, 1, size=(n, 3)), columns=["bent", "straight", "idle"])
+    y = np.cos(3 * X["bent"]) + X["straight"] + noise * rng.normal(size=n)
+    return X, y.to_numpy()
+
+
+def curved(model):
+    """The columns that have a curve."""
+    return {model.tree_.columns[j].name for j in np.flatnonzero(model.tree_.terms.curve_term >= 0)}
+
+
+# --- one curve -----------------------------------------------------------------------------------
+
+
+def test_a_curve_is_the_least_squares_broken_line_without_its_straight_part(rng):
+    """Against least squares on a basis of hinges, with rows instead of bins."""
+    x = rng.choice(np.linspace(0, 1, 8), size=400)
+    r = np.sin(4 * x) + 0.1 * rng.normal(size=400)
+    values, place = np.unique(x, return_inverse=True)
+    weight = np.bincount(place).astype(float)
+    mean = np.bincount(place, weights=r) / weight
+    curve = draw_curve(Residuals(values, weight, mean[:, None]), float(r @ r), 1)
+    hinges = np.column_stack([np.ones(400), x, *(np.maximum(x - v, 0) for v in values[1:-1])])
+    fitted = hinges @ np.linalg.lstsq(hinges, r, rcond=None)[0]
+    bend = fitted - np.polyval(np.polyfit(x, fitted, 1), x)
+    np.testing.assert_allclose(curve(x), bend / bend.std(), atol=1e-6)
+
+
+def test_a_straight_line_has_no_curve():
+    x = np.linspace(0, 1, 50)
+    found = draw_curve(Residuals(x, np.full(50, 100.0), (3 * x - 1)[:, None]), 5000.0, 1)
+    assert found is None
+
+
+def test_two_values_have_no_curve():
+    residuals = Residuals(np.array([0.0, 1.0]), np.array([9.0, 9.0]), np.array([[1.0], [-1.0]]))
+    assert draw_curve(residuals, 18.0, 1) is None
+
+
+def test_noise_has_no_curve():
+    """At a thousandth for all columns together, forty tables without one are no surprise."""
+    found = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 5))
+        found += bool(
+            curved(ModelTreeRegressor(max_depth=0).fit(X, X[:, 0] + rng.normal(size=400)))
+        )
+    assert found <= 1
+
+
+# --- in a tree -----------------------------------------------------------------------------------
+
+
+def test_only_the_column_that_bends_gets_a_curve(rng):
+    X, y = wave(rng)
+    model = ModelTreeRegressor(max_depth=0).fit(X, y)
+    assert curved(model) == {"bent"}
+    assert r2_score(y, model.predict(X)) > 0.97
+    assert r2_score(y, ModelTreeRegressor(max_depth=0, curves=False).fit(X, y).predict(X)) < 0.8
+
+
+def test_a_slope_that_changes_its_sign_between_leaves_survives_a_curve(rng):
+    """The straight term stays: a curve that is right on average must not replace it."""
+    X = rng.normal(size=(3000, 2))
+    y = np.sign(X[:, 0]) * X[:, 1] + 0.5 * X[:, 1] ** 2
+    model = ModelTreeRegressor(max_depth=1).fit(X, y)
+    assert curved(model) == {"x1"}
+    assert model.tree_.feature[0] == 0
+    assert r2_score(y, model.predict(X)) > 0.97
+
+
+def test_curves_that_overlap_are_drawn_beside_each_other(rng):
+    """A column that goes along with one that bends, and is straight itself, gets no large curve."""
+    x = rng.uniform(-1, 1, size=4000)
+    z = x + 0.3 * rng.normal(size=4000)
+    y = np.abs(x) + z + 0.02 * rng.normal(size=4000)
+    model = ModelTreeRegressor(max_depth=0).fit(np.column_stack([x, z]), y)
+    tree = model.tree_
+    weights = np.abs(tree.coef[0][tree.terms.curve_term.clip(0)]) * (tree.terms.curve_term >= 0)
+    assert weights[1] < 0.05 * weights[0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"curves": False},
+        {"transform": "none"},
+        {"monotonic_cst": {"bent": 1}},
+        {"leaf_features": ["straight", "idle"]},
+        {"split_features": ["straight"]},
+        paper_settings("MT-GR"),
+    ],
+)
+def test_columns_without_curves(rng, given):
+    X, y = wave(rng)
+    assert curved(ModelTreeRegressor(**given).fit(X, y)) == set()
+
+
+@pytest.mark.parametrize("clamp", [False, True, (0.05, 0.95)])
+@pytest.mark.parametrize("transform", ["none", "rank"])
+def test_predictions_by_hand(rng, clamp, transform):
+    X, y = wave(rng, 800)
+    X.loc[::7, "bent"] = np.nan
+    given = {"clamp": clamp, "transform": transform, "curves": True}
+    model = ModelTreeRegressor(max_depth=2, **given).fit(X, y)
+    assert "bent" in curved(model)
+    far = X * 3
+    np.testing.assert_allclose(model.predict(far), by_hand(model.tree_, far.to_numpy()), rtol=1e-9)
+
+
+def test_the_narrower_leaves_of_a_quantile_pair_fit_the_clamped_curve(rng):
+    """A leaf's model is the best one for its clamped rows: no residual goes with the curve."""
+    X, y = wave(rng, 3000)
+    given = {"max_depth": 0, "clamp": (0.1, 0.9), "alpha": 0.0, "shrink": "zero"}
+    model = ModelTreeRegressor(**given).fit(X, y)
+    tree = model.tree_
+    clamped = np.clip(X["bent"].to_numpy(), tree.clamp_low[0, 0], tree.clamp_high[0, 0])
+    curve = tree.terms.curve(0)(clamped)
+    residual = y - model.predict(X)
+    assert abs(np.corrcoef(residual, curve)[0, 1]) < 1e-6
+
+
+# --- losses --------------------------------------------------------------------------------------
+
+
+def test_every_loss_finds_the_bend(rng):
+    X, _ = wave(rng, 4000)
+    score = np.cos(3 * X["bent"]) + 0.5 * X["straight"]
+    for loss, y in {
+        "huber": score + 0.2 * rng.standard_t(3, size=4000),
+        "poisson": rng.poisson(np.exp(score)),
+        "gamma": rng.gamma(3.0, np.exp(score)),
+    }.items():
+        assert curved(ModelTreeRegressor(loss=loss).fit(X, y)) == {"bent"}, loss
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_that_lie_inside_each_other(rng, n_classes):
+    X, _ = wave(rng, 3000)
+    limits = [0.3] if n_classes == 2 else [0.3, 0.6]
+    y = np.digitize(np.abs(X["bent"]) + 0.05 * rng.normal(size=3000), limits)
+    plain = ModelTreeClassifier(max_depth=0, curves=False).fit(X, y)
+    model = ModelTreeClassifier(max_depth=0).fit(X, y)
+    assert curved(model) == {"bent"}
+    assert log_loss(y, model.predict_proba(X)) < 0.5 * log_loss(y, plain.predict_proba(X))
+
+
+# --- what must not matter ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(0.0, 1e9), (1e6, 1.0), (-5.0, 1e-9)])
+def test_units_of_the_column(rng, shift, scale):
+    X, y = wave(rng, 1500)
+    moved = X.assign(bent=shift + scale * X["bent"])
+    before, after = (ModelTreeRegressor(max_depth=2).fit(table, y) for table in (X, moved))
+    assert curved(after) == {"bent"}
+    np.testing.assert_allclose(after.predict(moved), before.predict(X), rtol=1e-5, atol=1e-5)
+
+
+def test_copies_of_a_row_and_its_weight(rng):
+    X, y = wave(rng, 600)
+    weight = rng.integers(1, 4, size=600)
+    twice = X.loc[np.repeat(X.index, weight)]
+    copied = ModelTreeRegressor(max_depth=1, min_samples_leaf=10).fit(twice, np.repeat(y, weight))
+    weighted = ModelTreeRegressor(max_depth=1, min_samples_leaf=10).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(
+        weighted.tree_.terms.point_z, copied.tree_.terms.point_z, rtol=1e-6, atol=1e-8
+    )
+
+
+def test_order_of_rows_and_threads(rng):
+    X, y = wave(rng, 1500)
+    order = rng.permutation(1500)
+    before = ModelTreeRegressor(n_jobs=1).fit(X, y)
+    after = ModelTreeRegressor(n_jobs=2).fit(X.iloc[order], y[order])
+    np.testing.assert_allclose(after.predict(X), before.predict(X), rtol=1e-6, atol=1e-9)
