@@ -100,8 +100,14 @@ def fit(
         typer.Option(metavar="FILE", help="A file of rows for a test.", rich_help_panel=_TESTS),
     ] = None,
     folds: Annotated[
-        int, typer.Option(min=0, help="Of cross-validation; 0: none.", rich_help_panel=_TESTS)
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Of cross-validation; 0: none. Default: 5, and none for streamed rows.",
+            show_default=False,
+            rich_help_panel=_TESTS,
+        ),
+    ] = None,
     seed: Annotated[
         int, typer.Option(help="Of the choice of test rows and folds.", rich_help_panel=_TESTS)
     ] = 0,
@@ -132,30 +138,30 @@ def fit(
     from glassleaf.cli.delimited import Dialect
     from glassleaf.cli.training_data import Wanted
 
-    fitting.run(
-        fitting.Plan(
-            data=data,
-            wanted=Wanted(
-                target=target,
-                task=task,
-                weight=weight,
-                drop=tuple(drop or ()),
-                keep=tuple(keep or ()),
-                categorical=tuple(categorical or ()),
-                missing=tuple(missing or ()),
-                dialect=Dialect(delimiter, encoding, decimal),
-                on_error=on_error,
-            ),
-            tree=fitting.TreeOptions(
-                leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ())
-            ),
-            test_size=test_size,
-            test=test,
-            folds=folds,
-            seed=seed,
-            output=output,
-            report=None if no_report else report or output.with_suffix(".html"),
-            report_asked=report is not None,
-            as_json=json,
-        )
+    plan = fitting.Plan(
+        data=data,
+        wanted=Wanted(
+            target=target,
+            task=task,
+            weight=weight,
+            drop=tuple(drop or ()),
+            keep=tuple(keep or ()),
+            categorical=tuple(categorical or ()),
+            missing=tuple(missing or ()),
+            dialect=Dialect(delimiter, encoding, decimal),
+            on_error=on_error,
+        ),
+        tree=fitting.TreeOptions(
+            leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ())
+        ),
+        test_size=test_size,
+        test=test,
+        folds=folds,
+        seed=seed,
+        output=output,
+        report=None if no_report else report or output.with_suffix(".html"),
+        report_asked=report is not None,
+        as_json=json,
     )
+    fitting.check(plan)
+    fitting.run(plan)
