@@ -177,8 +177,8 @@ def test_many_small_files_are_read_together(tmp_path, monkeypatch):
 def test_rows_and_columns_left_out(tmp_path):
     whole = frame()
     write(tmp_path, halves())
-    kept = ParquetRows(tmp_path, frozenset({"t"}), Held(0.25, 7, taken=False))
-    held = ParquetRows(tmp_path, frozenset({"t"}), Held(0.25, 7, taken=True))
+    kept = ParquetRows(tmp_path, frozenset({"t"}), held=Held(0.25, 7, taken=False))
+    held = ParquetRows(tmp_path, frozenset({"t"}), held=Held(0.25, 7, taken=True))
     parts = [
         [pa.concat_tables([piece.read(["a", "y"]) for piece in rows.pieces(most)])
          for most in (37, 1000)]

@@ -121,10 +121,12 @@ class ParquetRows:
 
     It stands for X in ``fit``. ``drop`` are columns to leave out, ``held`` rows to set aside; with
     ``skip_unusable``, rows without target or weight, or with an infinite number, are left out.
+    ``types`` are columns to be read as another pyarrow type than the files have.
     """
 
     source: Path
     drop: frozenset[str] = frozenset()
+    types: tuple[tuple[str, str], ...] = ()
     held: Held | None = None
     skip_unusable: bool = False
 
@@ -184,6 +186,8 @@ class ParquetRows:
 
     def _common_type(self, name: str, types: Sequence[Any]) -> Any:
         pyarrow, _ = _pyarrow()
+        if name in dict(self.types):
+            return pyarrow.type_for_alias(dict(self.types)[name])
         known = [(path, own) for path, own in zip(self.files, types, strict=True)
                  if not pyarrow.types.is_null(own)]  # fmt: skip
         if not known:

@@ -105,6 +105,15 @@ class Pieces:
         return opened
 
 
+def rows_per_piece(n_columns: int) -> int:
+    """How many rows of a Parquet folder are read at a time.
+
+    >>> rows_per_piece(30)
+    559240
+    """
+    return max(_PIECE_BYTES // (8 * max(n_columns, 1)), _FEWEST_ROWS)
+
+
 def find_pieces(X: Any, y: Any, sample_weight: Any, numeric_target: bool) -> Pieces:
     """The pieces of whatever came in; nothing but types is read."""
     if isinstance(X, (str, Path)):
@@ -150,7 +159,7 @@ def _parquet_pieces(rows: ParquetRows, y: Any, weight: Any, numeric_target: bool
     table = _outline(meta, [name for name in (y, weight) if name is not None])
     if weight is not None and kind_of(rows.schema.field(weight).type) != "numbers":
         raise TypeError(f"sample_weight must be numbers; {weight!r} holds something else.")
-    most = max(_PIECE_BYTES // (8 * max(table.n_columns, 1)), _FEWEST_ROWS)
+    most = rows_per_piece(table.n_columns)
     reading = replace(_reading(table, y, weight, numeric_target), skip_unusable=rows.skip_unusable)
     items = tuple((item, None, None) for item in rows.pieces(most))
     return Pieces(table, _native(table, meta), items, reading)

@@ -126,6 +126,16 @@ def fit(
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Write no report.", rich_help_panel=_TESTS)
     ] = False,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read Parquet rows from disk again and again instead of into memory. Folders are"
+            " always streamed, files if they would take more than half of the memory.",
+            show_default=False,
+            rich_help_panel=options.READING,
+        ),
+    ] = None,
     json: options.Json = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -133,8 +143,11 @@ def fit(
     missing: options.Missing = None,
     on_error: options.OnError = OnError.stop,
 ) -> None:
-    """Fit a model tree to a file; print what it found, the tree and its scores."""
-    from glassleaf.cli import fitting
+    """Fit a model tree to a file, or to a folder of Parquet files of any size.
+
+    Prints what it found in the data, the tree and its scores.
+    """
+    from glassleaf.cli import fitting, streaming
     from glassleaf.cli.delimited import Dialect
     from glassleaf.cli.training_data import Wanted
 
@@ -164,4 +177,7 @@ def fit(
         as_json=json,
     )
     fitting.check(plan)
-    fitting.run(plan)
+    if streaming.is_streamed(data, stream):
+        streaming.run(plan)
+    else:
+        fitting.run(plan)

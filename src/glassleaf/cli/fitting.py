@@ -53,7 +53,6 @@ class Plan:
     report: Path | None
     report_asked: bool
     as_json: bool
-    stream: bool | None = None
 
 
 @dataclass(frozen=True)
