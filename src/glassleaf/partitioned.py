@@ -21,6 +21,7 @@ from glassleaf.backends import stream as on_disk
 from glassleaf.errors import describe
 from glassleaf.parquet import ParquetPiece, ParquetRows, kind_of
 from glassleaf.parts import Part
+from glassleaf.progress import reported
 from glassleaf.table import ArrayTable, FrameTable, Table, column_name
 
 Floats = NDArray[np.float64]
@@ -88,17 +89,19 @@ class Pieces:
         """The backend in which the pieces are read."""
         given = [(*item, number, self.reading) for number, item in enumerate(self.items)]
         opened: on_dask.DaskBackend | on_disk.StreamBackend
+        read: Any = read_part
         if isinstance(backend, str) and backend in ("local", "stream"):
             if any(on_dask.is_collection(item[0]) or hasattr(item[0], "dask") for item in given):
                 raise ValueError(
                     f"X is a Dask collection and backend={backend!r}: set it to 'dask'."
                 )
             opened = on_disk.StreamBackend(n_threads, self.outline.n_columns)
+            read = reported(read_part)
         else:
             where = None if isinstance(backend, str) and backend == "dask" else backend
             opened = on_dask.DaskBackend(where, n_threads, self.outline.n_columns)
         try:
-            opened.read(read_part, given)
+            opened.read(read, given)
         except BaseException:
             opened.__exit__(None, None, None)
             raise

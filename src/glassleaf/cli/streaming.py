@@ -110,7 +110,7 @@ def _run(plan: Plan) -> None:
     screen.inferred(looked.inferred, plan.wanted)
     start = time.perf_counter()
     with passes_shown() as say:
-        say("storing the rows as the fit reads them", np.nan)
+        say("reading", np.nan)
         held = Held(plan.test_size, plan.seed, taken=False) if plan.test_size else None
         fitted_rows = replace(looked.rows, held=held)
         estimator.fit(fitted_rows, plan.wanted.target, plan.wanted.weight)

@@ -91,6 +91,9 @@ def _lines(on: Any) -> Iterator[Shown]:
         last[0] = words
 
     def show(found: Progress) -> None:
+        if not found.n_passes:
+            say(described(found), np.nan)
+            return
         if found.level == last[0]:
             return
         last[0] = found.level
@@ -106,6 +109,8 @@ def described(found: Progress) -> str:
     >>> described(Progress("bin_sums", 1, (1, 2), 14, 3_000_000, 2.0, 8.0))
     'level 1, pass 14, bin_sums, 1.5 M rows/s'
     """
+    if not found.n_passes:
+        return "reading"
     where = "preparing" if found.level < 0 else f"level {found.level}"
     speed = f", {found.rows_per_second / 1e6:.2g} M rows/s" if found.n_rows else ""
     return f"{where}, pass {found.n_passes}, {found.name}{speed}"
