@@ -225,7 +225,8 @@ def _cast(column: Any, kind: Any) -> Any:
         column = column.cast(column.type.value_type)
     if pyarrow.types.is_boolean(column.type) and not pyarrow.types.is_string(kind):
         column = column.cast(pyarrow.int8())
-    return column.cast(kind)
+    # Long integers are rounded where others are floats.
+    return column.cast(kind, safe=not pyarrow.types.is_floating(kind))
 
 
 def _footer(path: Path) -> tuple[Any, list[int]]:

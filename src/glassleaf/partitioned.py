@@ -233,7 +233,7 @@ def is_usable(rows: Any, target: str | None, weight: str | None) -> NDArray[np.b
     for field in rows.schema:
         needed = field.name in (target, weight)
         if kind_of(field.type) == "numbers":
-            values = rows[field.name].cast("float64").to_numpy()
+            values = rows[field.name].cast("float64", safe=False).to_numpy()
             usable &= ~np.isinf(values)
             if needed:
                 usable &= ~np.isnan(values)

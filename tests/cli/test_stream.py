@@ -114,6 +114,25 @@ def test_a_test_file_or_folder(call: Call, kind: str) -> None:
     assert scores["scores"]["AUC"] == pytest.approx(found["test"]["AUC"])
 
 
+def test_a_test_that_cannot_be_is_said_before_the_fit(call: Call) -> None:
+    write_folder(numbers())
+    write_folder(numbers().drop_columns("b"), folder="test")
+    words = ("fit", "big", "--target", "y", *QUICK)
+    assert "test lacks the column(s) b." in call(*words, "--test", "test", code=1).stderr
+    assert "no file 'tests'" in call(*words, "--test", "tests", code=2).stderr
+    assert not Path("model.json").exists()
+    found = call(*words, "--test-size", "1e-9")
+    assert "there are no rows for a test" in found.stderr and Path("model.json").exists()
+
+
+def test_long_integers(call: Call) -> None:
+    table = numbers()
+    longs = pa.array((np.arange(600) % 7 + 1).astype(np.uint64) * np.uint64(2**60))
+    write_folder(table.append_column("long", longs).append_column("big_id", longs))
+    found = said(call, "big", "--target", "y", "--test-size", "0.2", *QUICK)
+    assert "long" in [column["name"] for column in found["columns"]]
+
+
 def test_options(call: Call) -> None:
     table = numbers()
     write_folder(table)

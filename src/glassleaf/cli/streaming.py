@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from glassleaf.cli import fit_screen
 from glassleaf.cli.evaluating import Labeled, labeled_rows
-from glassleaf.cli.failures import CallError, DataError
+from glassleaf.cli.failures import CallError, DataError, no_file
 from glassleaf.cli.files import pa
 from glassleaf.cli.fitting import Fitted, Plan, new_estimator, write_report
 from glassleaf.cli.looking import (
@@ -108,6 +108,7 @@ def _run(plan: Plan) -> None:
         estimator.set_params(categorical_features=names)
     screen = fit_screen.Screen(plan.as_json)
     screen.inferred(looked.inferred, plan.wanted)
+    test_rows = _test_rows(plan, looked)
     start = time.perf_counter()
     with passes_shown() as say:
         say("reading", np.nan)
@@ -115,8 +116,8 @@ def _run(plan: Plan) -> None:
         fitted_rows = replace(looked.rows, held=held)
         estimator.fit(fitted_rows, plan.wanted.target, plan.wanted.weight)
         seconds = time.perf_counter() - start
-        tested = _tested(plan, looked, estimator, say)
-    estimator.save(plan.output)
+        estimator.save(plan.output)  # it took long: whatever happens now, the model is there
+        tested = _tested(plan, test_rows, estimator, say)
     sample = tested.sample if tested else _sample(looked, plan.wanted, estimator)
     report = write_report(plan, estimator, sample)
     scores, n_test = (tested.scores, tested.n_rows) if tested else ([], 0)
@@ -151,23 +152,30 @@ class Tested:
     sample: Labeled
 
 
-def _tested(plan: Plan, looked: Looked, estimator: Any, say: Any) -> Tested | None:
-    if plan.test is not None:
-        if not (os.path.isdir(plan.test) or _is_parquet(plan.test)):
-            return _tested_on_text(plan, plan.test, estimator)
-        rows = open_rows(plan.test)
-        needed = {*estimator.feature_names_in_, plan.wanted.target, plan.wanted.weight}
-        lacking = sorted(name for name in needed if name and name not in rows.schema.names)
-        if lacking:
-            raise DataError(f"{plan.test} lacks the column(s) {', '.join(lacking)}.")
-        others = frozenset(rows.schema.names) - needed
-        return _tested_on(
-            replace(looked.rows, source=rows.source, drop=others), plan.wanted, estimator, say
-        )
-    if not plan.test_size:
+def _test_rows(plan: Plan, looked: Looked) -> ParquetRows | None:
+    """Rows for a test that are to be streamed; errors are better told before the fit."""
+    if plan.test_size:
+        return replace(looked.rows, held=Held(plan.test_size, plan.seed, taken=True))
+    if plan.test is None:
         return None
-    held = Held(plan.test_size, plan.seed, taken=True)
-    return _tested_on(replace(looked.rows, held=held), plan.wanted, estimator, say)
+    if not os.path.isdir(plan.test) and not _is_parquet(plan.test):
+        if not Path(plan.test).exists():
+            raise no_file(Path(plan.test))
+        return None
+    rows = open_rows(plan.test)
+    needed = {column.name for column in looked.inferred.known} | {plan.wanted.target}
+    needed |= {plan.wanted.weight} if plan.wanted.weight else set()
+    lacking = sorted(needed - set(rows.schema.names))
+    if lacking:
+        raise DataError(f"{plan.test} lacks the column(s) {', '.join(lacking)}.")
+    others = frozenset(rows.schema.names) - needed
+    return replace(looked.rows, source=rows.source, drop=others)
+
+
+def _tested(plan: Plan, rows: ParquetRows | None, estimator: Any, say: Any) -> Tested | None:
+    if rows is not None:
+        return _tested_on(rows, plan.wanted, estimator, say)
+    return None if plan.test is None else _tested_on_text(plan, plan.test, estimator)
 
 
 def _tested_on_text(plan: Plan, path: str, estimator: Any) -> Tested:
@@ -179,7 +187,7 @@ def _tested_on_text(plan: Plan, path: str, estimator: Any) -> Tested:
     return Tested(all_scores(estimator, rows.X, rows.y, rows.weight), len(rows.y), rows)
 
 
-def _tested_on(rows: ParquetRows, wanted: Wanted, estimator: Any, say: Any) -> Tested:
+def _tested_on(rows: ParquetRows, wanted: Wanted, estimator: Any, say: Any) -> Tested | None:
     """Scores on streamed rows: only targets, weights and predictions are kept, and a sample."""
     is_classifier = hasattr(estimator, "classes_")
     predict = estimator.predict_proba if is_classifier else estimator.predict
@@ -212,7 +220,8 @@ def _tested_on(rows: ParquetRows, wanted: Wanted, estimator: Any, say: Any) -> T
     if n_unknown:
         note(f"{n_unknown:,} test rows have a class that the model does not know; not scored.")
     if not truths:
-        raise DataError("no rows are left for a test.")
+        note("there are no rows for a test.")
+        return None
     y, found = np.concatenate(truths), np.concatenate(predicted)
     total = np.concatenate(weights) if weights else None
     scores = (
