@@ -1,6 +1,6 @@
 """Fit a generated Parquet folder that need not fit into memory: time, memory and passes per size.
 
-    python benchmarks/bench_stream.py --rows 1 5 20 --folder /tmp/big [--write docs/scaling.md]
+    python benchmarks/bench_stream.py --rows 1 5 20 --folder FOLDER [--write docs/scaling.md]
     python benchmarks/bench_stream.py --rows 1 --how local stream dask
 
 Every fit runs in a process of its own, whose peak resident memory the operating system reports to
@@ -100,18 +100,22 @@ def measured(folder: Path, how: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def table_of_sizes(runs: list[dict[str, Any]]) -> list[str]:
+    """Time and memory of every fit; growth is the time per row relative to the first size."""
     lines = [
-        "| rows | `backend` | seconds | of processors | per million rows, relative | peak memory |",
-        "|---|---|---|---|---|---|",
+        "| rows | `backend` | seconds | growth | of processors | growth | peak memory |",
+        "|---|---|---|---|---|---|---|",
     ]
-    first: dict[str, float] = {}
+    first: dict[str, dict[str, Any]] = {}
     for run in runs:
-        rate = run["seconds"] / run["millions"]
-        growth = rate / first.setdefault(run["how"], rate)
+        before = first.setdefault(run["how"], run)
+        cells = []
+        for what in ("seconds", "cpu"):
+            growth = run[what] / run["millions"] / (before[what] / before["millions"])
+            cells.append(f"{run[what]:.1f} | {growth:.2f}")
         each = " a process" if run["how"] == "dask" else ""
         lines.append(
-            f"| {run['millions']:g} M | `{run['how']}` | {run['seconds']:.1f} | {run['cpu']:.1f}"
-            f" | {growth:.2f} | {run['peak'] / _GIGABYTE:.2f} GB{each} |"
+            f"| {run['millions']:g} M | `{run['how']}` | {' | '.join(cells)}"
+            f" | {run['peak'] / _GIGABYTE:.2f} GB{each} |"
         )
     return lines
 
@@ -129,7 +133,7 @@ def table_of_passes(runs: list[dict[str, Any]]) -> list[str]:
         cells = []
         for run in largest.values():
             times, seconds = run["passes"].get(name, [0, 0.0])
-            times = 1 if name == "read_part" else times
+            times = min(times, 1) if name == "read_part" else times  # a call for every piece
             cells.append(f"{times} x {seconds / times / run['millions']:.2f} s" if times else "")
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return lines

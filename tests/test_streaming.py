@@ -165,6 +165,17 @@ def test_a_stored_shard_is_changed_in_place(tmp_path):
     assert (tmp_path / "0.shard").stat().st_size == size
 
 
+def test_what_a_shard_was_is_not_kept(tmp_path):
+    shard = stream.StoredShard(tmp_path / "0.shard")
+    shard.store({"a": np.arange(1000.0), "none": np.zeros(0)})
+    content = shard.open()
+    shard.store({"b": content["a"] + 1.0, "none": content["none"]})
+    del content
+    shard.close()
+    assert (tmp_path / "0.shard").stat().st_size == 8000
+    assert shard.open()["b"][-1] == 1000.0
+
+
 def test_every_pass_is_reported(tmp_path, caplog):
     X, y, _ = problem(500)
     folder = write(X.assign(_y=y), tmp_path, 2)

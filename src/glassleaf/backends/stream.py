@@ -57,7 +57,8 @@ class StoredShard:
         self._recipe = recipe.getvalue()
         raw = [buffer.raw() for buffer in buffers]
         places = [self._place(view) for view in raw]
-        is_new = bool(raw) and all(place is None for place in places)
+        # Empty arrays lie nowhere. If nothing lies in the old file, it is of no use any more.
+        is_new = not any(place and place[1] for place in places)
         target = self._path.with_suffix(".new") if is_new else self._path
         with target.open("wb" if is_new else "ab") as file:
             self._regions = [
