@@ -1,20 +1,23 @@
-"""Fit a generated Parquet folder that need not fit into memory; time and peak memory per size.
+"""Fit a generated Parquet folder that need not fit into memory: time, memory and passes per size.
 
-    python benchmarks/bench_stream.py --rows 1 5 20 --folder /tmp/big
+    python benchmarks/bench_stream.py --rows 1 5 20 --folder FOLDER [--write docs/scaling.md]
+    python benchmarks/bench_stream.py --rows 1 --how local stream dask
 
-Every fit runs in a process of its own, whose peak resident memory the operating system reports.
+Every fit runs in a process of its own, whose peak resident memory the operating system reports to
+this one. ``--write`` puts the tables between the page's markers.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +25,7 @@ import pyarrow.parquet as pq
 
 _COLUMNS = 30
 _ROWS_PER_FILE = 500_000
+_GIGABYTE = 2**30
 
 
 def generate(folder: Path, n_rows: int) -> None:
@@ -38,42 +42,147 @@ def generate(folder: Path, n_rows: int) -> None:
 
 
 _FIT = """
-import sys, time, resource, logging
+import json, logging, resource, sys, time
+import pyarrow.parquet as pq
 from glassleaf import ModelTreeRegressor
-start = time.perf_counter()
-options = {} if sys.argv[3] == "full" else {"rescore": 0, "significance": None}
-tree = ModelTreeRegressor(max_depth=3, backend="stream", verbose=int(sys.argv[2]), **options)
-tree.fit(sys.argv[1], "y")
-seconds = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-print(f"{seconds:.1f} s, peak {peak:.2f} GB, {tree.get_n_leaves()} leaves,"
-      f" first split on {tree.tree_.columns[tree.tree_.feature[0]].name}"
-      f" at {tree.tree_.threshold[0]:.4f}")
+
+class Passes(logging.Handler):
+    def emit(self, record):
+        own = passes.setdefault(record.progress.name, [0, 0.0])
+        own[0] += 1
+        own[1] += record.progress.seconds
+
+if __name__ == "__main__":
+    folder, how, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+    passes = {}
+    log = logging.getLogger("glassleaf.progress")
+    log.setLevel(logging.DEBUG)
+    log.propagate = False
+    log.addHandler(Passes())
+    model = ModelTreeRegressor(max_depth=3, n_jobs=2, backend=how, **options)
+    start = time.perf_counter()
+    if how == "local":
+        table = pq.read_table(folder)
+        model.fit(table.drop_columns("y"), table["y"].to_numpy())
+    else:
+        model.fit(folder, "y")
+    tree = model.tree_
+    print(json.dumps({
+        "seconds": time.perf_counter() - start,
+        "passes": passes,
+        "leaves": model.get_n_leaves(),
+        "split": f"{tree.columns[tree.feature[0]].name} <= {tree.threshold[0]:.4f}",
+        "workers": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024,
+    }))
 """
 
 
+def measured(folder: Path, how: str, options: dict[str, Any]) -> dict[str, Any]:
+    """A fit in a process of its own: what it says, and what the system says about it."""
+    script = folder / "fit.py"
+    script.write_text(_FIT)
+    command = [sys.executable, str(script), str(folder / "data"), how, json.dumps(options)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(folder)}
+    )
+    assert process.stdout is not None
+    said = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"the fit failed with exit code {process.returncode}")
+    found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    scale = 1 if sys.platform == "darwin" else 1024
+    return found | {
+        "cpu": usage.ru_utime + usage.ru_stime,
+        "peak": max(usage.ru_maxrss * scale, found["workers"] if how == "dask" else 0),
+    }
+
+
+def table_of_sizes(runs: list[dict[str, Any]]) -> list[str]:
+    """Time and memory of every fit; growth is the time per row relative to the first size."""
+    lines = [
+        "| rows | `backend` | seconds | growth | of processors | growth | peak memory |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    first: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        before = first.setdefault(run["how"], run)
+        cells = []
+        for what in ("seconds", "cpu"):
+            growth = run[what] / run["millions"] / (before[what] / before["millions"])
+            cells.append(f"{run[what]:.1f} | {growth:.2f}")
+        each = " a process" if run["how"] == "dask" else ""
+        lines.append(
+            f"| {run['millions']:g} M | `{run['how']}` | {' | '.join(cells)}"
+            f" | {run['peak'] / _GIGABYTE:.2f} GB{each} |"
+        )
+    return lines
+
+
+def table_of_passes(runs: list[dict[str, Any]]) -> list[str]:
+    """Seconds per million rows of every kind of pass, in the largest fit of every backend."""
+    largest = {run["how"]: run for run in sorted(runs, key=lambda run: run["millions"])}
+    names = sorted(
+        {name for run in largest.values() for name in run["passes"]},
+        key=lambda name: -max(run["passes"].get(name, [0, 0.0])[1] for run in largest.values()),
+    )
+    heads = [f"`{how}`, {run['millions']:g} M rows" for how, run in largest.items()]
+    lines = [f"| pass | {' | '.join(heads)} |", f"|---|{'---|' * len(heads)}"]
+    for name in names:
+        cells = []
+        for run in largest.values():
+            times, seconds = run["passes"].get(name, [0, 0.0])
+            times = min(times, 1) if name == "read_part" else times  # a call for every piece
+            cells.append(f"{times} x {seconds / times / run['millions']:.2f} s" if times else "")
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return lines
+
+
+def write_between_markers(page: Path, text: str) -> None:
+    before, rest = page.read_text().split("<!-- stream: begin -->")
+    _, after = rest.split("<!-- stream: end -->")
+    page.write_text(f"{before}<!-- stream: begin -->\n{text}\n<!-- stream: end -->{after}")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=float, nargs="+", default=[1, 5], help="in millions")
+    parser.add_argument("--how", nargs="+", choices=("local", "stream", "dask"), default=["stream"])
+    parser.add_argument("--dask", type=float, nargs="*", default=[], help="more sizes, on Dask")
+    parser.add_argument("--local", type=float, nargs="*", default=[], help="more sizes, in memory")
     parser.add_argument("--folder", type=Path, default=None, help="for data and shards")
     parser.add_argument("--light", action="store_true", help="the criterion alone decides")
-    parser.add_argument("--verbose", type=int, default=0)
+    parser.add_argument("--write", type=Path, help="a page with the markers of these tables")
     given = parser.parse_args()
-    for millions in given.rows:
+    options = {"rescore": 0, "significance": None} if given.light else {}
+    runs: list[dict[str, Any]] = []
+    for millions in sorted({*given.rows, *given.dask, *given.local}):
+        chosen = [how for how in given.how if millions in given.rows]
+        chosen += [how for how in ("local", "dask") if millions in getattr(given, how)]
         folder = Path(tempfile.mkdtemp(prefix="bench-", dir=given.folder))
         try:
-            start = time.perf_counter()
             generate(folder / "data", int(millions * 1e6))
-            size = sum(file.stat().st_size for file in (folder / "data").iterdir()) / 2**30
-            print(
-                f"{millions:g} M rows, {size:.2f} GB, made in {time.perf_counter() - start:.0f} s"
-            )
-            command = [sys.executable, "-c", _FIT, str(folder / "data"), str(given.verbose)]
-            command.append("light" if given.light else "full")
-            subprocess.run(command, check=True, env=os.environ | {"TMPDIR": str(folder)})
-            sys.stdout.flush()
+            for how in dict.fromkeys(chosen):
+                run = measured(folder, how, options) | {"millions": millions, "how": how}
+                runs.append(run)
+                print(table_of_sizes(runs)[-1], run["leaves"], "leaves,", run["split"], flush=True)
         finally:
             shutil.rmtree(folder)
+    kind = "the criterion alone" if given.light else "defaults"
+    text = "\n".join(
+        [
+            f"{_COLUMNS} columns of normal numbers, depth 3, {kind}; passes in seconds per million"
+            " rows.",
+            "",
+            *table_of_sizes(runs),
+            "",
+            *table_of_passes(runs),
+        ]
+    )
+    print(f"\n{text}")
+    if given.write is not None:
+        write_between_markers(given.write, text)
 
 
 if __name__ == "__main__":

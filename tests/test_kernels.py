@@ -60,6 +60,40 @@ def test_a_column_without_values_is_all_missing():
     assert out.tolist() == [0, 0, 0]
 
 
+def test_count_values_is_unique(rng):
+    given = np.sort(np.append(rng.integers(0, 20, 50) / 4, [-0.0, 0.0, 1e300]))
+    values, count = np.empty((2, len(given)))
+    n = _kernels.count_values(given, values, count)
+    expected = np.unique(given, return_counts=True)
+    np.testing.assert_array_equal(values[:n], expected[0])
+    np.testing.assert_array_equal(count[:n], expected[1])
+
+
+@pytest.mark.parametrize("sizes", [(5, 30), (30, 0), (0, 30), (25, 25)])
+def test_merge_values_adds_weights(rng, sizes):
+    mine, its = (np.unique(rng.integers(0, 40, size) / 4) for size in sizes)
+    weights = rng.uniform(0.5, 2, len(mine)), rng.uniform(0.5, 2, len(its))
+    values, weight = np.empty((2, len(mine) + len(its)))
+    n = _kernels.merge_values(mine, weights[0], its, weights[1], values, weight)
+    expected, place = np.unique(np.concatenate([mine, its]), return_inverse=True)
+    np.testing.assert_array_equal(values[:n], expected)
+    np.testing.assert_allclose(weight[:n], np.bincount(place, np.concatenate(weights), n))
+
+
+def test_put_together_keeps_heavy_values_apart(rng):
+    values = np.arange(60.0)
+    weight = rng.uniform(0.1, 1, 60)
+    weight[30] = 20.0
+    kept, total = np.empty((2, 60))
+    n = _kernels.put_together(values, weight, 2.0, kept, total)
+    end = np.cumsum(weight)
+    slices = np.column_stack([np.floor((np.append(0.0, end[:-1])) / 2), np.ceil(end / 2)])
+    is_last = np.append((slices[1:] != slices[:-1]).any(axis=1), True)
+    np.testing.assert_array_equal(kept[:n], values[is_last])
+    np.testing.assert_allclose(np.cumsum(total[:n]), end[is_last])
+    assert total[:n].max() == 20.0
+
+
 @values_or_indicators
 def test_append_entries_builds_compressed_rows(rng, has_values):
     ptr, idx, val, plain = make_compressed(rng, 12, 5, has_values)

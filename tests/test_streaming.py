@@ -165,13 +165,25 @@ def test_a_stored_shard_is_changed_in_place(tmp_path):
     assert (tmp_path / "0.shard").stat().st_size == size
 
 
+def test_what_a_shard_was_is_not_kept(tmp_path):
+    shard = stream.StoredShard(tmp_path / "0.shard")
+    shard.store({"a": np.arange(1000.0), "none": np.zeros(0)})
+    content = shard.open()
+    shard.store({"b": content["a"] + 1.0, "none": content["none"]})
+    del content
+    shard.close()
+    assert (tmp_path / "0.shard").stat().st_size == 8000
+    assert shard.open()["b"][-1] == 1000.0
+
+
 def test_every_pass_is_reported(tmp_path, caplog):
     X, y, _ = problem(500)
     folder = write(X.assign(_y=y), tmp_path, 2)
     with caplog.at_level("DEBUG", logger="glassleaf.progress"):
         ModelTreeRegressor(max_depth=1).fit(folder, "_y")
     found = [record.progress for record in caplog.records if hasattr(record, "progress")]
-    assert [own.n_passes for own in found] == list(range(1, len(found) + 1))
+    assert [own.n_passes for own in found] == [0, *range(len(found) - 1)]  # two files are read
+    assert str(found[0]).startswith("reading: read_part")
     assert {own.level for own in found} >= {-1, 0}
     sums = next(own for own in found if own.name == "model_sums")
     assert sums.nodes == (0,) and sums.n_rows == 500 and sums.rows_per_second > 0

@@ -618,3 +618,11 @@ def test_split_and_leaf_features_by_name(regression, kind):
     by_name = fit(table, y, split_features=["a"], leaf_features=["b", "c"])
     by_position = fit(X, y, split_features=[0], leaf_features=[1, 2])
     assert_same(by_name, by_position, table, X)
+
+
+def test_integers_too_long_for_a_float_are_rounded():
+    long = np.arange(200, dtype=np.uint64) % 5 * np.uint64(2**60 + 1)
+    y = (long > 2**61).astype(float)
+    arrow = pa.table({"x": pa.array(long)})
+    trees = [ModelTreeRegressor(max_depth=1).fit(X, y).tree_ for X in (arrow, arrow.to_pandas())]
+    assert trees[0].threshold[0] == trees[1].threshold[0]

@@ -60,6 +60,59 @@ def assign_bins(values, upper, missing_bin, out):
 
 
 @_kernel
+def count_values(ordered, values, count):
+    """Distinct values of an ascending array and how often each occurs; returns their number."""
+    n = 0
+    for i in range(ordered.shape[0]):
+        if n == 0 or ordered[i] != values[n - 1]:
+            values[n] = ordered[i]
+            count[n] = 1.0
+            n += 1
+        else:
+            count[n - 1] += 1.0
+    return n
+
+
+@_kernel
+def merge_values(mine, my_weight, its, its_weight, values, weight):
+    """Two ascending arrays of distinct values as one, weights added; returns their number."""
+    i, j, n = 0, 0, 0
+    while i < mine.shape[0] or j < its.shape[0]:
+        if j == its.shape[0] or (i < mine.shape[0] and mine[i] < its[j]):
+            values[n], weight[n] = mine[i], my_weight[i]
+            i += 1
+        elif i == mine.shape[0] or its[j] < mine[i]:
+            values[n], weight[n] = its[j], its_weight[j]
+            j += 1
+        else:
+            values[n], weight[n] = mine[i], my_weight[i] + its_weight[j]
+            i += 1
+            j += 1
+        n += 1
+    return n
+
+
+@_kernel
+def put_together(values, weight, slice_weight, kept, total):
+    """Put neighbours together that lie in the same slice of the weight; returns how many are left.
+
+    A value that crosses the border of a slice stays alone. Each is named by its largest value.
+    """
+    n, end, before, after = 0, 0.0, -1.0, -1.0
+    for i in range(values.shape[0]):
+        first = np.floor(end / slice_weight)
+        end += weight[i]
+        last = np.ceil(end / slice_weight)
+        if first != before or last != after:
+            total[n] = 0.0
+            n += 1
+        kept[n - 1] = values[i]
+        total[n - 1] += weight[i]
+        before, after = first, last
+    return n
+
+
+@_kernel
 def append_entries(rows, indices, values, position, out_idx, out_val):
     """Write one column's entries into compressed rows; ``position`` is each row's next slot."""
     has_values = out_val.shape[0] > 0
@@ -645,6 +698,9 @@ def _compile_all() -> None:
     one, none = np.ones(1), np.zeros(0)
     table = np.ones((1, 1))
 
+    count_values(one, one.copy(), one.copy())
+    merge_values(one, one, one, one, one.copy(), one.copy())
+    put_together(one, one, 1.0, one.copy(), one.copy())
     rows = np.zeros(1, dtype=np.int64)
     append_entries(rows, idx, one, rows.copy(), idx.copy(), one.copy())
     append_entries(rows, idx.astype(np.uint16), one, rows.copy(), bins.copy(), none)

@@ -30,7 +30,7 @@ class ExportError(GlassleafError, ValueError):
 
 
 class BackendError(GlassleafError, RuntimeError):
-    """A cluster, or a worker of it, failed in a way that a fit cannot survive."""
+    """A cluster, a worker of it, or the disk failed in a way that a fit cannot survive."""
 
 
 def require(module: str, *, extra: str, purpose: str) -> ModuleType:

@@ -784,6 +784,9 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
     def _encode_pieces(self, backend: Backend) -> None:
         """Learn the classes, and put their codes and weights into the parts."""
         found = backend.sum(count_labels, [()])[0]
+        kinds = {isinstance(label, str) for label in found.rows}
+        if len(kinds) > 1:
+            raise TypeError("y holds text in some partitions and numbers in others.")
         labels, _ = _distinct(np.array(list(found.rows)))
         counts = np.array([found.rows[label] for label in labels.tolist()])
         factor = np.ones(len(labels))

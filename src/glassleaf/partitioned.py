@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from glassleaf.backends import Backend
 from glassleaf.backends import dask as on_dask
 from glassleaf.backends import stream as on_disk
-from glassleaf.errors import describe, require
+from glassleaf.errors import describe
+from glassleaf.parquet import ParquetPiece, ParquetRows, kind_of
 from glassleaf.parts import Part
+from glassleaf.progress import reported
 from glassleaf.table import ArrayTable, FrameTable, Table, column_name
 
 Floats = NDArray[np.float64]
@@ -32,8 +34,8 @@ _FEWEST_ROWS = 1 << 14
 
 
 def is_partitioned(X: Any) -> bool:
-    """Whether X is a Dask collection or the path of Parquet files."""
-    return isinstance(X, (str, Path)) or on_dask.is_collection(X)
+    """Whether X is a Dask collection, or Parquet files."""
+    return isinstance(X, (str, Path, ParquetRows)) or on_dask.is_collection(X)
 
 
 def check_backend(backend: Any, in_memory: bool) -> None:
@@ -71,37 +73,7 @@ class Reading:
     target: str | None
     weight: str | None
     numeric_target: bool
-
-
-@dataclass(frozen=True)
-class ParquetPiece:
-    """Some rows of a Parquet file: row groups, or a stretch of a single large one."""
-
-    path: str
-    groups: tuple[int, ...]
-    skip: int
-    n_rows: int
-
-    def read(self, columns: Sequence[str]) -> Any:
-        """The piece as a pyarrow table."""
-        pyarrow: Any = require("pyarrow", extra="data", purpose="Reading Parquet files")
-        parquet: Any = require("pyarrow.parquet", extra="data", purpose="Reading Parquet files")
-        with parquet.ParquetFile(self.path) as file:
-            known = set(file.schema_arrow.names)
-            if missing := [name for name in columns if name not in known]:
-                raise ValueError(f"{self.path} lacks the column(s) {', '.join(missing)}.")
-            batches, at = [], 0
-            size = min(max(self.n_rows, 1), 1 << 17)
-            for batch in file.iter_batches(size, row_groups=self.groups, columns=list(columns)):
-                first, last = max(self.skip - at, 0), min(self.skip + self.n_rows - at, len(batch))
-                if last > first:
-                    batches.append(batch.slice(first, last - first))
-                at += len(batch)
-                if at >= self.skip + self.n_rows:
-                    break
-            schema = file.schema_arrow
-        chosen = pyarrow.schema([schema.field(name) for name in columns])
-        return pyarrow.Table.from_batches(batches, schema=chosen)
+    skip_unusable: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,27 +89,40 @@ class Pieces:
         """The backend in which the pieces are read."""
         given = [(*item, number, self.reading) for number, item in enumerate(self.items)]
         opened: on_dask.DaskBackend | on_disk.StreamBackend
+        read: Any = read_part
         if isinstance(backend, str) and backend in ("local", "stream"):
             if any(on_dask.is_collection(item[0]) or hasattr(item[0], "dask") for item in given):
                 raise ValueError(
                     f"X is a Dask collection and backend={backend!r}: set it to 'dask'."
                 )
             opened = on_disk.StreamBackend(n_threads, self.outline.n_columns)
+            read = reported(read_part)
         else:
             where = None if isinstance(backend, str) and backend == "dask" else backend
             opened = on_dask.DaskBackend(where, n_threads, self.outline.n_columns)
         try:
-            opened.read(read_part, given)
+            opened.read(read, given)
         except BaseException:
             opened.__exit__(None, None, None)
             raise
         return opened
 
 
+def rows_per_piece(n_columns: int) -> int:
+    """How many rows of a Parquet folder are read at a time.
+
+    >>> rows_per_piece(30)
+    559240
+    """
+    return max(_PIECE_BYTES // (8 * max(n_columns, 1)), _FEWEST_ROWS)
+
+
 def find_pieces(X: Any, y: Any, sample_weight: Any, numeric_target: bool) -> Pieces:
     """The pieces of whatever came in; nothing but types is read."""
     if isinstance(X, (str, Path)):
-        return _parquet_pieces(Path(X), y, sample_weight, numeric_target)
+        X = ParquetRows(Path(X))
+    if isinstance(X, ParquetRows):
+        return _parquet_pieces(X, y, sample_weight, numeric_target)
     meta = on_dask.outline(X)
     table = _outline(meta, [name for name in (y, sample_weight) if isinstance(name, str)])
     xs = on_dask.pieces(X)
@@ -165,46 +150,22 @@ def _native(table: Table, meta: Any) -> Any:
     return table.frame.to_native() if isinstance(table, FrameTable) else meta
 
 
-def _parquet_pieces(path: Path, y: Any, weight: Any, numeric_target: bool) -> Pieces:
-    parquet: Any = require("pyarrow.parquet", extra="data", purpose="Reading Parquet files")
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    if not files or not all(file.is_file() for file in files):
-        raise FileNotFoundError(f"There are no Parquet files at {path}.")
+def _parquet_pieces(rows: ParquetRows, y: Any, weight: Any, numeric_target: bool) -> Pieces:
     for name, given in (("y", y), ("sample_weight", weight)):
         if not isinstance(given, str) and not (given is None and name == "sample_weight"):
             raise TypeError(
                 f"{name}={describe(given)} must be the name of a column, for X is a Parquet folder."
             )
-    meta = parquet.read_schema(files[0]).empty_table()
+    if y == weight:
+        raise ValueError(f"y and sample_weight are the same column, {y!r}.")
+    meta = rows.schema.empty_table()
     table = _outline(meta, [name for name in (y, weight) if name is not None])
-    most = max(_PIECE_BYTES // (8 * max(table.n_columns, 1)), _FEWEST_ROWS)
-    items = [piece for file in files for piece in _pieces_of(file, parquet, most)]
-    reading = _reading(table, y, weight, numeric_target)
-    return Pieces(table, _native(table, meta), tuple((item, None, None) for item in items), reading)
-
-
-def _pieces_of(path: Path, parquet: Any, most: int) -> list[ParquetPiece]:
-    """A file cut at its row groups, and within those that are too large."""
-    with parquet.ParquetFile(path) as file:
-        sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
-    found: list[ParquetPiece] = []
-    together: list[int] = []
-    for group, size in enumerate(sizes):
-        if together and sum(sizes[k] for k in together) + size > most:
-            found.append(_whole(path, together, sizes))
-            together = []
-        if size > most:
-            found += [
-                ParquetPiece(str(path), (group,), skip, min(most, size - skip))
-                for skip in range(0, size, most)
-            ]
-        else:
-            together.append(group)
-    return [*found, _whole(path, together, sizes)] if together else found
-
-
-def _whole(path: Path, groups: Sequence[int], sizes: Sequence[int]) -> ParquetPiece:
-    return ParquetPiece(str(path), tuple(groups), 0, sum(sizes[k] for k in groups))
+    if weight is not None and kind_of(rows.schema.field(weight).type) != "numbers":
+        raise TypeError(f"sample_weight must be numbers; {weight!r} holds something else.")
+    most = rows_per_piece(table.n_columns)
+    reading = replace(_reading(table, y, weight, numeric_target), skip_unusable=rows.skip_unusable)
+    items = tuple((item, None, None) for item in rows.pieces(most))
+    return Pieces(table, _native(table, meta), items, reading)
 
 
 def _outline(meta: Any, others: Sequence[str]) -> Table:
@@ -237,6 +198,8 @@ def read_part(X: Any, y: Any, weight: Any, number: int, reading: Reading) -> Par
     if isinstance(X, ParquetPiece):
         where = X.path
         X = X.read([*(reading.names or ()), *names])
+        if reading.skip_unusable:
+            X = X.filter(is_usable(X, reading.target, reading.weight))
     table: Table
     if reading.names is None:
         X = np.asarray(X)
@@ -262,6 +225,23 @@ def read_part(X: Any, y: Any, weight: Any, number: int, reading: Reading) -> Par
             f"{where} has {table.n_rows} rows of X, {len(target)} of y and {len(weights)} weights."
         )
     return Part(table, target, weights, number)
+
+
+def is_usable(rows: Any, target: str | None, weight: str | None) -> NDArray[np.bool_]:
+    """Which rows of a pyarrow table have target and weight, and no infinite number."""
+    usable = np.ones(rows.num_rows, dtype=bool)
+    for field in rows.schema:
+        needed = field.name in (target, weight)
+        if kind_of(field.type) == "numbers":
+            values = rows[field.name].cast("float64", safe=False).to_numpy()
+            usable &= ~np.isinf(values)
+            if needed:
+                usable &= ~np.isnan(values)
+            if field.name == weight:
+                usable &= values >= 0
+        elif needed:
+            usable &= rows[field.name].is_valid().to_numpy()
+    return usable
 
 
 def _check_kinds(table: Table, reading: Reading, where: str) -> None:

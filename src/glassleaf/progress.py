@@ -22,7 +22,7 @@ _PREPARING = -1
 
 @dataclass(frozen=True)
 class Progress:
-    """One pass over the rows of some nodes.
+    """One pass over the rows of some nodes, or the reading of one piece (pass 0).
 
     ``level`` is the depth of the nodes, -1 while columns are prepared. ``n_rows`` are all rows of
     the fit, 0 while they are not counted. ``seconds_left`` supposes that every level takes as long
@@ -43,6 +43,8 @@ class Progress:
 
     def __str__(self) -> str:
         where = "preparing" if self.level == _PREPARING else f"level {self.level}"
+        if not self.n_passes:
+            return f"reading: {self.name}, {self.seconds:.2f} s"
         nodes = f", {len(self.nodes)} node(s) from {self.nodes[0]}" if self.nodes else ""
         left = "" if np.isnan(self.seconds_left) else f", about {self.seconds_left:.0f} s left"
         speed = f", {self.rows_per_second:.3g} rows/s" if self.n_rows else ""
@@ -122,6 +124,20 @@ class Observed:
             left,
         )
         _log.debug("%s", found, extra={"progress": found})
+
+
+def reported(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose calls, before the first pass, are reported."""
+
+    def call(*given: Any) -> Any:
+        start = time.perf_counter()
+        found = function(*given)
+        took = time.perf_counter() - start
+        record = Progress(function.__name__, _PREPARING, (), 0, 0, took, np.nan)
+        _log.debug("%s", record, extra={"progress": record})
+        return found
+
+    return call
 
 
 def is_watched() -> bool:

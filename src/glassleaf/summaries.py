@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf import _kernels
+
 Floats = NDArray[np.float64]
 
 MAX_CATEGORIES = 60_000
@@ -87,11 +89,12 @@ class Values:
     error: float = 0.0
 
     def __add__(self, other: Values) -> Values:
-        values = np.concatenate([self.values, other.values])
-        weight = np.concatenate([self.weight, other.weight])
-        both = _distinct(values, weight)
-        error = self.error + other.error
-        return Values(both.values, both.weight, min(self.limit, other.limit), error)._shortened()
+        values, weight = _two(len(self.values) + len(other.values))
+        n = _kernels.merge_values(
+            self.values, self.weight, other.values, other.weight, values, weight
+        )
+        limit, error = min(self.limit, other.limit), self.error + other.error
+        return Values(_first(values, n), _first(weight, n), limit, error)._shortened()
 
     def _shortened(self) -> Values:
         if len(self.values) <= self.limit:
@@ -100,15 +103,20 @@ class Values:
         # border of a slice stays alone, so that a heavy one never lends its weight to another; the
         # others of a slice are put together.
         n_slices = max(int(self.limit) // 2, 1)
-        end = np.cumsum(self.weight)
-        slice_weight = end[-1] / n_slices
-        first = np.floor(np.concatenate([[0.0], end[:-1]]) / slice_weight)
-        is_last = np.ones(len(end), dtype=np.bool_)
-        last = np.ceil(end / slice_weight)
-        is_last[:-1] = (first[1:] != first[:-1]) | (last[1:] != last[:-1])
-        kept = np.flatnonzero(is_last)
-        weight = np.add.reduceat(self.weight, np.concatenate([[0], kept[:-1] + 1]))
-        return Values(self.values[kept], weight, self.limit, self.error + slice_weight)
+        slice_weight = float(self.weight.sum()) / n_slices
+        kept, weight = _two(len(self.values))
+        n = _kernels.put_together(self.values, self.weight, slice_weight, kept, weight)
+        error = self.error + slice_weight
+        return Values(_first(kept, n), _first(weight, n), self.limit, error)
+
+
+def _two(size: int) -> tuple[Floats, Floats]:
+    return np.empty(size), np.empty(size)
+
+
+def _first(values: Floats, n: int) -> Floats:
+    """The first of an array; the others keep no memory if they are many."""
+    return values[:n] if 2 * n > len(values) else values[:n].copy()
 
 
 def values_of(values: Floats, weight: Floats | None, limit: float = np.inf) -> Values:
@@ -124,9 +132,9 @@ def _distinct(values: Floats, weight: Floats | None) -> Values:
     if not len(values):
         return Values(np.zeros(0), np.zeros(0))
     if weight is None:
-        ordered = np.sort(values)
-        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        return Values(ordered[first], np.diff(np.append(first, len(ordered))).astype(np.float64))
+        distinct, count = _two(len(values))
+        n = _kernels.count_values(np.sort(values), distinct, count)
+        return Values(_first(distinct, n), _first(count, n))
     order = np.argsort(values)
     ordered = values[order]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))

@@ -207,7 +207,13 @@ class FrameTable:
             if series.is_null().all():
                 return np.full(self.n_rows, np.nan)
             raise _unusable(name, series.dtype)
-        values = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        native = series.to_native()
+        if nw.dependencies.is_pyarrow_chunked_array(native):
+            # Arrow's own cast, for integers of more than 53 bits have to be rounded.
+            given = native.cast("float64", safe=False).to_numpy()
+        else:
+            given = series.cast(nw.Float64).to_numpy()
+        values = np.asarray(given, dtype=np.float64)
         if np.isinf(values).any():
             raise ValueError(
                 f"Column {name!r} contains infinity. Replace it by a number or by a missing value."

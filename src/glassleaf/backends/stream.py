@@ -19,6 +19,7 @@ import numpy as np
 
 from glassleaf.backends import summary_limit
 from glassleaf.backends.local import LocalBackend
+from glassleaf.errors import BackendError
 
 # Tasks of one visit: their sums are in memory together.
 _TASKS_AT_ONCE = 64
@@ -56,7 +57,8 @@ class StoredShard:
         self._recipe = recipe.getvalue()
         raw = [buffer.raw() for buffer in buffers]
         places = [self._place(view) for view in raw]
-        is_new = bool(raw) and all(place is None for place in places)
+        # Empty arrays lie nowhere. If nothing lies in the old file, it is of no use any more.
+        is_new = not any(place and place[1] for place in places)
         target = self._path.with_suffix(".new") if is_new else self._path
         with target.open("wb" if is_new else "ab") as file:
             self._regions = [
@@ -114,7 +116,13 @@ class StreamBackend:
     """Shards in a temporary folder. Use as a context manager, which removes it."""
 
     def __init__(self, n_threads: int, n_columns: int) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="glassleaf-")
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="glassleaf-")
+        except OSError as error:
+            raise BackendError(
+                f"there is no folder to store the rows in: {error.strerror or error}."
+                " Set TMPDIR to one that can be written."
+            ) from error
         self._shards: list[StoredShard] = []
         self._local = LocalBackend(None, n_threads)
         self.largest_summary: float = summary_limit(n_columns)
@@ -127,8 +135,17 @@ class StreamBackend:
         """Make one shard of every tuple of arguments."""
         for number, arguments in enumerate(given):
             shard = StoredShard(Path(self._folder.name) / f"{number}.shard")
-            shard.store(function(*arguments))
+            self._store(shard, function(*arguments))
             self._shards.append(shard)
+
+    def _store(self, shard: StoredShard, content: Any) -> None:
+        try:
+            shard.store(content)
+        except OSError as error:
+            raise BackendError(
+                f"the rows cannot be stored in {self._folder.name}: {error.strerror or error}. They"
+                " take about twice the room of their numbers. Set TMPDIR to a folder with more."
+            ) from error
 
     def __enter__(self) -> StreamBackend:
         return self
@@ -145,14 +162,14 @@ class StreamBackend:
 
     def become(self, function: Callable[..., Any], *given: Any) -> None:
         for shard in self._shards:
-            shard.store(function(shard.open(), *given))
+            self._store(shard, function(shard.open(), *given))
             shard.close()
 
     def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
         for shard in self._shards:
             self._local.shard = shard.open()
             self._local.each(function, tasks)
-            shard.store(self._local.shard)
+            self._store(shard, self._local.shard)
             self._local.shard = None
             shard.close()
 

@@ -59,8 +59,8 @@ def parsed_numbers(text: Any) -> tuple[Floats, Rows]:
 
 
 def as_floats(column: Any) -> Floats:
-    """A column of numbers as float64 of its own, NaN for null."""
-    values = compute.fill_null(compute.cast(column, pa.float64()), float("nan"))
+    """A column of numbers as float64 of its own, NaN for null; long integers are rounded."""
+    values = compute.fill_null(compute.cast(column, pa.float64(), safe=False), float("nan"))
     return np.asarray(values).astype(np.float64)  # a copy: arrow's memory is read-only
 
 

@@ -100,8 +100,14 @@ def fit(
         typer.Option(metavar="FILE", help="A file of rows for a test.", rich_help_panel=_TESTS),
     ] = None,
     folds: Annotated[
-        int, typer.Option(min=0, help="Of cross-validation; 0: none.", rich_help_panel=_TESTS)
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Of cross-validation; 0: none. Default: 5, and none for streamed rows.",
+            show_default=False,
+            rich_help_panel=_TESTS,
+        ),
+    ] = None,
     seed: Annotated[
         int, typer.Option(help="Of the choice of test rows and folds.", rich_help_panel=_TESTS)
     ] = 0,
@@ -120,6 +126,16 @@ def fit(
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Write no report.", rich_help_panel=_TESTS)
     ] = False,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read Parquet rows from disk again and again instead of into memory. Folders are"
+            " always streamed, files if they would take more than half of the memory.",
+            show_default=False,
+            rich_help_panel=options.READING,
+        ),
+    ] = None,
     json: options.Json = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -127,31 +143,37 @@ def fit(
     missing: options.Missing = None,
     on_error: options.OnError = OnError.stop,
 ) -> None:
-    """Fit a model tree to a file; print what it found, the tree and its scores."""
-    from glassleaf.cli import fitting
+    """Fit a model tree to a file, or to a folder of Parquet files of any size.
+
+    Prints what it found in the data, the tree and its scores.
+    """
+    from glassleaf.cli import fitting, streaming
     from glassleaf.cli.training_data import Wanted
 
-    fitting.run(
-        fitting.Plan(
-            data=data,
-            wanted=Wanted(
-                target=target,
-                task=task,
-                weight=weight,
-                drop=tuple(drop or ()),
-                keep=tuple(keep or ()),
-                categorical=tuple(categorical or ()),
-                options=options.read_options(delimiter, encoding, decimal, missing, on_error),
-            ),
-            tree=fitting.TreeOptions(
-                leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ())
-            ),
-            test_size=test_size,
-            test=test,
-            folds=folds,
-            seed=seed,
-            output=output,
-            report=None if no_report else report or output.with_suffix(".html"),
-            as_json=json,
-        )
+    plan = fitting.Plan(
+        data=data,
+        wanted=Wanted(
+            target=target,
+            task=task,
+            weight=weight,
+            drop=tuple(drop or ()),
+            keep=tuple(keep or ()),
+            categorical=tuple(categorical or ()),
+            options=options.read_options(delimiter, encoding, decimal, missing, on_error),
+        ),
+        tree=fitting.TreeOptions(
+            leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ())
+        ),
+        test_size=test_size,
+        test=test,
+        folds=folds,
+        seed=seed,
+        output=output,
+        report=None if no_report else report or output.with_suffix(".html"),
+        as_json=json,
     )
+    fitting.check(plan)
+    if streaming.is_streamed(data, stream):
+        streaming.run(plan)
+    else:
+        fitting.run(plan)

@@ -9,14 +9,14 @@ import numpy as np
 
 from glassleaf.cli import drawing
 from glassleaf.cli.choices import Task
-from glassleaf.cli.columns import details, n_missing
 from glassleaf.cli.scores import Score
 from glassleaf.cli.screen import console, write_json
 from glassleaf.errors import require
 
 if TYPE_CHECKING:
     from glassleaf.cli.fitting import Fitted
-    from glassleaf.cli.training_data import Loaded, Wanted
+    from glassleaf.cli.inferred import Inferred
+    from glassleaf.cli.training_data import Wanted
 
 rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
 box: Any = require("rich.box", extra="cli", purpose="Tables on the screen")
@@ -36,16 +36,16 @@ class Screen:
 
     # --- what was inferred -----------------------------------------------------------------------
 
-    def inferred(self, loaded: Loaded, wanted: Wanted) -> None:
-        self.gathered |= _as_json(loaded, wanted)
+    def inferred(self, found: Inferred, wanted: Wanted) -> None:
+        self.gathered |= _as_json(found, wanted)
         if self.as_json:
             return
-        lines = [("data", _data_line(loaded)), ("target", _target_line(loaded, wanted))]
-        if loaded.target.advice:
-            lines.append(("", loaded.target.advice))
+        lines = [("data", _data_line(found)), ("target", _target_line(found, wanted))]
+        if found.advice:
+            lines.append(("", found.advice))
         if wanted.weight:
             lines.append(("weights", wanted.weight))
-        for column in loaded.dropped:
+        for column in found.dropped:
             hint = f"; to keep it: --keep {column.name}" if column.can_keep else ""
             lines.append(("dropped", f"{column.name}: {column.why}{hint}"))
         grid = rich_table.Table.grid(padding=(0, 2))
@@ -55,11 +55,12 @@ class Screen:
             grid.add_row(name, text.Text(line))
         self.out.print(grid)
         self.out.print()
-        self.out.print(_columns_table(loaded))
+        self.out.print(_columns_table(found))
 
     # --- what came out ---------------------------------------------------------------------------
 
-    def fitted(self, fitted: Fitted, loaded: Loaded) -> None:
+    def fitted(self, fitted: Fitted, X: Any) -> None:
+        """The tree and its scores; bars are drawn by the spread in X, or as the tree knows it."""
         self.gathered |= {
             "leaves": fitted.estimator.get_n_leaves(),
             "depth": fitted.estimator.get_depth(),
@@ -72,86 +73,77 @@ class Screen:
         if self.as_json:
             return
         self.out.print()
-        drawing.print_tree(self.out, fitted.estimator, loaded.X, _TERMS)
+        drawing.print_tree(self.out, fitted.estimator, X, _TERMS)
         if fitted.folds or fitted.test:
             self.out.print()
             self.out.print(_scores_table(fitted))
 
-    def written(self, model: Path, report: Path | None, is_tested: bool) -> None:
+    def written(self, model: Path, report: Path | None) -> None:
         self.gathered |= {"model": str(model), "report": None if report is None else str(report)}
         if self.as_json:
             return
         self.out.print()
         files = str(model) if report is None else f"{model} and {report}"
         self.out.print(f"Written: {files}", style="green", soft_wrap=True)
-        if report is not None and not is_tested:
-            self.out.print(
-                "The report shows the rows of the fit. For rows the model has not seen:"
-                " --test-size 0.2",
-                style="dim",
-            )
+
+    def remark(self, words: str) -> None:
+        """Something to know about what was shown."""
+        if not self.as_json:
+            self.out.print(words, style="dim", soft_wrap=True)
 
     def finish(self) -> None:
         if self.as_json:
             write_json(self.gathered)
 
 
-def _as_json(loaded: Loaded, wanted: Wanted) -> dict[str, Any]:
+def _as_json(found: Inferred, wanted: Wanted) -> dict[str, Any]:
     return {
-        "data": loaded.source.name,
-        "rows": len(loaded.y),
-        "skipped_rows": loaded.n_skipped,
+        "data": found.source,
+        "rows": found.n_rows,
+        "skipped_rows": found.n_skipped,
         "target": wanted.target,
-        "task": str(loaded.target.task),
-        "advice": loaded.target.advice or None,
+        "task": str(found.task),
+        "advice": found.advice or None,
         "weight": wanted.weight,
         "columns": [
             {
                 "name": column.name,
                 "kind": "category" if column.is_category else "number",
-                "missing": n_missing(column),
+                "missing": column.look.n_missing,
             }
-            for column in loaded.known
+            for column in found.known
         ],
-        "dropped": [{"name": column.name, "why": column.why} for column in loaded.dropped],
+        "dropped": [{"name": column.name, "why": column.why} for column in found.dropped],
     }
 
 
-def _data_line(loaded: Loaded) -> str:
-    skipped = f", {loaded.n_skipped:,} skipped" if loaded.n_skipped else ""
-    written = f", {loaded.source.written}" if loaded.source.written else ""
-    rows = f"{len(loaded.y):,} rows{skipped}"
-    return f"{loaded.source.name}: {rows}, {loaded.n_columns} columns{written}"
+def _data_line(found: Inferred) -> str:
+    skipped = f", {found.n_skipped:,} skipped" if found.n_skipped else ""
+    remark = f", {found.remark}" if found.remark else ""
+    return f"{found.source}: {found.n_rows:,} rows{skipped}, {len(found.names)} columns{remark}"
 
 
-def _target_line(loaded: Loaded, wanted: Wanted) -> str:
-    found = f"{wanted.target}: {loaded.target.task} ({loaded.target.why})"
-    if loaded.target.task is Task.regression:
-        low, high = loaded.y.min(), loaded.y.max()
-        return f"{found}, {low:.6g} to {high:.6g}, mean {loaded.y.mean():.6g}"
-    labels, counts = np.unique(loaded.y, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    shares = [f"{labels[k]} {counts[k] / len(loaded.y):.1%}" for k in order[:6]]
-    more = [f"{len(labels) - 6} more"] if len(labels) > 6 else []
-    return f"{found}: {', '.join([*shares, *more])}"
+def _target_line(found: Inferred, wanted: Wanted) -> str:
+    details = found.target.details(as_number=found.task is Task.regression)
+    return f"{wanted.target}: {found.task} ({found.why}){details}"
 
 
-def _columns_table(loaded: Loaded) -> Any:
+def _columns_table(found: Inferred) -> Any:
     table = rich_table.Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column("column", no_wrap=True, overflow="ellipsis", max_width=32)
     table.add_column("taken for", no_wrap=True)
     table.add_column("missing", justify="right", no_wrap=True)
     table.add_column("values")
-    for column in loaded.known[:_MOST_COLUMNS]:
-        missing = n_missing(column)
+    for column in found.known[:_MOST_COLUMNS]:
+        missing = column.look.n_missing
         table.add_row(
             text.Text(column.name),
             text.Text(column.words, style="magenta" if column.is_category else "cyan"),
             f"{missing:,}" if missing else "",
-            text.Text(details(column)),
+            text.Text(column.look.details()),
         )
-    if len(loaded.known) > _MOST_COLUMNS:
-        rest = loaded.known[_MOST_COLUMNS:]
+    if len(found.known) > _MOST_COLUMNS:
+        rest = found.known[_MOST_COLUMNS:]
         categories = sum(column.is_category for column in rest)
         table.add_row(f"and {len(rest)} more", f"{len(rest) - categories} numbers, {categories}"
                       " categories", "", "")  # fmt: skip

@@ -18,9 +18,12 @@ from glassleaf.cli import fit_screen
 from glassleaf.cli.choices import Task
 from glassleaf.cli.evaluating import Labeled, labeled_rows
 from glassleaf.cli.failures import CallError, named_columns, no_column, suggestion
+from glassleaf.cli.inferred import Inferred
 from glassleaf.cli.scores import Score, all_scores
 from glassleaf.cli.screen import note, progress
 from glassleaf.cli.training_data import Loaded, Wanted, load_training
+
+_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Plan:
     tree: TreeOptions
     test_size: float | None
     test: str | None
-    folds: int
+    folds: int | None
     seed: int
     output: Path
     report: Path | None
@@ -64,29 +67,32 @@ class Fitted:
 
 
 def run(plan: Plan) -> None:
-    _check(plan)
+    """Fit rows that fit into memory."""
     loaded = load_training(plan.data, plan.wanted)
-    estimator = new_estimator(loaded, plan.tree)
+    estimator = new_estimator(loaded.inferred, plan.tree)
     screen = fit_screen.Screen(plan.as_json)
-    screen.inferred(loaded, plan.wanted)
+    screen.inferred(loaded.inferred, plan.wanted)
     rows, test_rows = _test_rows(loaded, plan)
     part = _part(loaded, rows)
     start = time.perf_counter()
-    folds, without = _fit_all(plan, loaded.target.task, part, estimator)
+    folds, without = _fit_all(plan, loaded.inferred.task, part, estimator)
     seconds = time.perf_counter() - start
     test = _test_part(plan, loaded, estimator, test_rows)
     scores = [] if test is None else all_scores(estimator, test.X, test.y, test.weight)
     estimator.save(plan.output)
     if plan.report is not None:
-        shown = test or part
-        estimator.report(shown.X, shown.y).write(plan.report)
+        write_report(plan.report, estimator, test or part)
     n_test = 0 if test is None else len(test.y)
-    screen.fitted(Fitted(estimator, folds, without, scores, n_test, seconds), loaded)
-    screen.written(plan.output, plan.report, test is not None)
+    screen.fitted(Fitted(estimator, folds, without, scores, n_test, seconds), loaded.X)
+    screen.written(plan.output, plan.report)
+    if plan.report is not None and test is None:
+        screen.remark(
+            "The report shows the rows of the fit. For rows the model has not seen: --test-size 0.2"
+        )
     screen.finish()
 
 
-def _check(plan: Plan) -> None:
+def check(plan: Plan) -> None:
     """What can be said before the data are read."""
     if plan.test_size is not None and plan.test is not None:
         raise CallError("--test-size and --test: choose one of the two.")
@@ -100,9 +106,9 @@ def _check(plan: Plan) -> None:
 # --- the estimator -------------------------------------------------------------------------------
 
 
-def new_estimator(loaded: Loaded, tree: TreeOptions) -> Any:
+def new_estimator(inferred: Inferred, tree: TreeOptions) -> Any:
     """The estimator of the task with the parameters of the call."""
-    is_classifier = loaded.target.task is Task.classification
+    is_classifier = inferred.task is Task.classification
     kind: Any = glassleaf.ModelTreeClassifier if is_classifier else glassleaf.ModelTreeRegressor
     known = kind().get_params()
     given: dict[str, Any] = {}
@@ -115,7 +121,7 @@ def new_estimator(loaded: Loaded, tree: TreeOptions) -> Any:
     if tree.alpha is not None:
         given["alpha"] = tree.alpha
     if tree.monotone:
-        given["monotonic_cst"] = monotone_columns(tree.monotone, loaded)
+        given["monotonic_cst"] = monotone_columns(tree.monotone, inferred)
     for text in tree.settings:
         name, equals, value = text.partition("=")
         if not equals:
@@ -134,22 +140,22 @@ def _value(text: str) -> Any:
         return text
 
 
-def monotone_columns(given: Sequence[str], loaded: Loaded) -> dict[str, int]:
+def monotone_columns(given: Sequence[str], inferred: Inferred) -> dict[str, int]:
     """NAME:+1, several of them with commas or by repeating the option."""
-    names = [column.name for column in loaded.known]
+    names = [column.name for column in inferred.known]
     out: dict[str, int] = {}
     for item in (part.strip() for text in given for part in text.split(",")):
         name, colon, sign = item.rpartition(":")
         if not colon or sign not in ("+1", "-1", "1", "0"):
             raise CallError(f"--monotone {item!r} must be NAME:+1 or NAME:-1.")
         if name not in names:
-            named_columns([name], loaded.source.names, loaded.source.name)
+            named_columns([name], inferred.names, inferred.source)
             raise CallError(f"--monotone: the column {name!r} is not used by the model.")
-        if next(column for column in loaded.known if column.name == name).is_category:
+        if next(column for column in inferred.known if column.name == name).is_category:
             raise CallError(f"--monotone: the column {name!r} has categories, which have no order.")
         out[name] = int(sign)
     if not out:
-        raise no_column("", names, loaded.source.name)
+        raise no_column("", names, inferred.source)
     return out
 
 
@@ -169,7 +175,7 @@ def _test_rows(
     """Rows to fit and rows to test; None: all, and none."""
     if not plan.test_size:
         return None, None
-    strata = loaded.y if loaded.target.task is Task.classification else None
+    strata = loaded.y if loaded.inferred.task is Task.classification else None
     kept, tested = model_selection.train_test_split(
         np.arange(len(loaded.y)), test_size=plan.test_size, random_state=plan.seed, stratify=strata
     )
@@ -204,7 +210,7 @@ def _fit_all(
     plan: Plan, task: Task, part: Labeled, estimator: Any
 ) -> tuple[list[list[Score]], list[list[Score]]]:
     """Fit the tree; then the scores of every fold, with splits and without."""
-    folds = fold_rows(part, task, plan.folds, plan.seed)
+    folds = fold_rows(part, task, _FOLDS if plan.folds is None else plan.folds, plan.seed)
     scores: list[list[Score]] = []
     without: list[list[Score]] = []
     with progress(1 + 2 * len(folds)) as begin:
@@ -238,3 +244,8 @@ def _fold_scores(
     return all_scores(
         copy, part.X.take(held), part.y[held], None if weight is None else weight[held]
     )
+
+
+def write_report(path: Path, estimator: Any, part: Labeled) -> None:
+    """The report on some rows."""
+    estimator.report(part.X, part.y).write(path)

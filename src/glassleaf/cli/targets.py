@@ -13,6 +13,7 @@ from glassleaf.cli.choices import Task
 from glassleaf.cli.columns import MOSTLY, Reading
 from glassleaf.cli.failures import DataError
 from glassleaf.cli.files import pa
+from glassleaf.cli.looks import TargetLook
 
 _FEW_VALUES = 10
 _FEWEST_ROWS_PER_VALUE = 3
@@ -25,7 +26,8 @@ class Target:
     values: NDArray[Any]
     task: Task
     why: str
-    advice: str = ""
+    advice: str
+    look: TargetLook
 
 
 def learn_target(name: str, column: Any, reading: Reading, task: Task | None) -> Target:
@@ -33,21 +35,28 @@ def learn_target(name: str, column: Any, reading: Reading, task: Task | None) ->
     values, is_missing = _values(name, column, reading, task)
     for row in np.flatnonzero(is_missing):
         reading.problems.add(reading.numbers[row], f"no value of the target {name!r}")
-    there = values[~is_missing]
-    if len(there) == 0:
+    look = TargetLook()
+    look.add(values[~is_missing])
+    found, why, advice = task_of(name, look, task)
+    if found is Task.classification and values.dtype.kind == "f" and look.is_whole:
+        # Labels 0 and 1 rather than 0.0 and 1.0.
+        values = np.asarray(np.where(np.isnan(values), 0.0, values).astype(np.int64))
+    return Target(values, found, why, advice, look)
+
+
+def task_of(name: str, look: TargetLook, task: Task | None) -> tuple[Task, str, str]:
+    """The task that is asked for or that the target makes, why, and what else might be meant."""
+    if not look.n_rows:
         raise DataError(f"the target {name!r} is empty.")
-    distinct = np.unique(there)
-    found, why, advice = _task(there, distinct)
+    found, why, advice = _task(look)
     if task is not None:
         found, why, advice = task, "as asked for", ""
-    if found is Task.regression and values.dtype.kind not in "fiu":
-        raise DataError(
-            f"the target {name!r} holds text ({there[0]!r}): it has classes, no numbers."
-        )
-    _check_classes(name, found, distinct, len(there))
-    if found is Task.classification and values.dtype.kind == "f":
-        values = _whole(values, there)
-    return Target(values, found, why, advice)
+    if found is Task.regression and not look.is_number:
+        label = next(iter(look.counts or ("...",)))
+        raise DataError(f"the target {name!r} holds text ({label!r}): it has classes, no numbers.")
+    if found is Task.classification:
+        _check_classes(name, look)
+    return found, why, advice
 
 
 def _values(
@@ -74,40 +83,33 @@ def _values(
     )
 
 
-def _task(there: NDArray[Any], distinct: NDArray[Any]) -> tuple[Task, str, str]:
-    """The task, why, and what else might be meant."""
-    if there.dtype.kind in "US":
-        return Task.classification, f"text, {len(distinct)} different", ""
-    if there.dtype.kind == "b":
+def _task(look: TargetLook) -> tuple[Task, str, str]:
+    many = "very many" if look.counts is None else f"{len(look.counts):,}"
+    if look.kind in "USO":
+        return Task.classification, f"text, {many} different", ""
+    if look.kind == "b":
         return Task.classification, "true or false", ""
-    is_whole = bool((distinct == np.floor(distinct)).all())
-    if not is_whole:
+    if not look.is_whole:
         return Task.regression, "numbers with decimals", ""
-    if len(distinct) <= _FEW_VALUES and len(there) >= _FEWEST_ROWS_PER_VALUE * len(distinct):
-        advice = ""
-        if len(distinct) > 2:
-            advice = "If these are counts or amounts: --task regression, perhaps --loss poisson."
-        return Task.classification, f"{len(distinct)} different whole numbers", advice
     advice = ""
-    if distinct[0] >= 0:
+    if look.n_distinct <= min(_FEW_VALUES, look.n_rows / _FEWEST_ROWS_PER_VALUE):
+        if look.n_distinct > 2:
+            advice = "If these are counts or amounts: --task regression, perhaps --loss poisson."
+        return Task.classification, f"{many} different whole numbers", advice
+    if look.low >= 0:
         advice = "If these are counts (claims, visits, ...), --loss poisson might fit better."
-    return Task.regression, f"{len(distinct):,} different whole numbers", advice
+    return Task.regression, f"{many} different whole numbers", advice
 
 
-def _check_classes(name: str, task: Task, distinct: NDArray[Any], n_rows: int) -> None:
-    if task is not Task.classification:
-        return
-    if len(distinct) < 2:
-        raise DataError(f"the target {name!r} is {distinct[0]!r} in every row; nothing to learn.")
-    if len(distinct) > max(_FEW_VALUES, n_rows // _FEWEST_ROWS_PER_VALUE):
+def _check_classes(name: str, look: TargetLook) -> None:
+    if look.counts is None or len(look.counts) > max(
+        _FEW_VALUES, look.n_rows // _FEWEST_ROWS_PER_VALUE
+    ):
+        many = "very many" if look.counts is None else f"{len(look.counts):,}"
         raise DataError(
-            f"the target {name!r} has {len(distinct):,} different values in {n_rows:,} rows:"
+            f"the target {name!r} has {many} different values in {look.n_rows:,} rows:"
             " too many for classes. Is another column the target? Of numbers: --task regression"
         )
-
-
-def _whole(values: NDArray[Any], there: NDArray[Any]) -> NDArray[Any]:
-    """Labels 0 and 1 rather than 0.0 and 1.0."""
-    if (there != np.floor(there)).any():
-        return values
-    return np.asarray(np.where(np.isnan(values), 0.0, values).astype(np.int64))
+    if len(look.counts) < 2:
+        label = next(iter(look.counts))
+        raise DataError(f"the target {name!r} is {label!r} in every row; nothing to learn.")

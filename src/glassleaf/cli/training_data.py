@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from glassleaf.cli.cells import Floats
 from glassleaf.cli.choices import Task
 from glassleaf.cli.chunks import Chunk, Source
-from glassleaf.cli.columns import Dropped, Known, Reading, check_decimals, learn
+from glassleaf.cli.columns import Dropped, Reading, check_decimals, learn
 from glassleaf.cli.conforming import Reader
 from glassleaf.cli.failures import CallError, DataError, named_columns, no_column
 from glassleaf.cli.files import pa
+from glassleaf.cli.inferred import Inferred
+from glassleaf.cli.looks import TargetLook
 from glassleaf.cli.problems import Problems
 from glassleaf.cli.reading import ReadOptions, read
-from glassleaf.cli.targets import Target, learn_target
+from glassleaf.cli.targets import learn_target
 
 
 @dataclass(frozen=True)
@@ -41,18 +43,13 @@ class Loaded:
     X: Any
     y: NDArray[Any]
     weight: Floats | None
-    target: Target
-    known: list[Known]
-    dropped: list[Dropped]
-    source: Source
-    n_columns: int
-    n_skipped: int
+    inferred: Inferred
 
 
 def load_training(path: str, wanted: Wanted) -> Loaded:
     """Read a file whole and find out what its columns are."""
     with read(path, wanted.options) as (source, problems):
-        _check_names(wanted, source)
+        check_names(wanted, source.names, source.name)
         chunks = []
         for chunk in source.chunks:
             problems.settle()
@@ -68,16 +65,17 @@ def load_training(path: str, wanted: Wanted) -> Loaded:
     return found
 
 
-def _check_names(wanted: Wanted, source: Source) -> None:
+def check_names(wanted: Wanted, known: Sequence[str], source: str) -> None:
+    """Whether all columns are there that the call names."""
     for name in (wanted.target, wanted.weight):
-        if name is not None and name not in source.names:
-            raise no_column(name, source.names, source.name)
+        if name is not None and name not in known:
+            raise no_column(name, known, source)
     for option, given in (
         ("--drop", wanted.drop),
         ("--keep", wanted.keep),
         ("--categorical", wanted.categorical),
     ):
-        names = named_columns(given, source.names, source.name)
+        names = named_columns(given, known, source)
         if wanted.target in names:
             raise CallError(f"{option} names {wanted.target!r}, which is the target.")
 
@@ -116,4 +114,10 @@ def _understood(whole: Chunk, source: Source, problems: Problems, wanted: Wanted
         weight = None if weight is None else weight[used]
     if len(y) == 0:
         raise DataError(f"{source.name}: all rows were skipped.")
-    return Loaded(X, y, weight, target, known, dropped, source, len(names), problems.n_skipped)
+    look = TargetLook()
+    look.add(y)
+    found = Inferred(
+        source.name, names, len(y), problems.n_skipped, source.written,
+        target.task, target.why, target.advice, look, known, dropped,
+    )  # fmt: skip
+    return Loaded(X, y, weight, found)
