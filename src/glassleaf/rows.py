@@ -248,6 +248,17 @@ def set_curves(
         dense[:, own.place] = (value - center[own.place]) / unit[own.place]
 
 
+def curve_products(rows: Rows, node: int, curves: Sequence[DrawnCurve]) -> Floats:
+    """For every curve the weighted sums of it, of its source, and of their product, as stored."""
+    here = slice(*rows.spans[node])
+    dense, weight = rows.dense[here], rows.weight[here]
+    out = np.empty((len(curves), 3))
+    for k, own in enumerate(curves):
+        curve, source = dense[:, own.place], dense[:, own.source]
+        out[k] = weight @ curve, weight @ source, (weight * curve) @ source
+    return out
+
+
 def _column_sums(
     rows: Rows, start: int, stop: int, factors: Floats, squared: bool = False
 ) -> Floats:

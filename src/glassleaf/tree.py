@@ -77,12 +77,14 @@ class Seen:
     """What training saw. Explanations read it; predictions do not.
 
     ``mean[i], spread[i]`` are those of the terms in node i (none for models of your own),
-    ``target[i]`` the mean of y (one number) or the share of every class. ``low[j], high[j]`` is
+    ``bend[i, j]`` the covariance of column j's term and its curve there, 0 without one.
+    ``target[i]`` is the mean of y (one number) or the share of every class. ``low[j], high[j]`` is
     the range of numeric column j in all rows, NaN where all values are missing.
     """
 
     mean: Floats
     spread: Floats
+    bend: Floats
     target: Floats
     low: Floats
     high: Floats

@@ -155,11 +155,10 @@ def _leaves(contents: Contents) -> list[dict[str, Any]]:
 
 def _formula(model: ModelExplanation, leaf: Node, output: int) -> dict[str, Any]:
     """The intercept, and the terms by their influence: coefficient times spread in the leaf."""
-    features = {feature.name: feature for feature in model.features}
     terms = []
     for t in strongest_terms(model, leaf, output):
         term = model.terms[t]
-        text = term_text(term, features[term.feature], leaf)
+        text = term_text(model, term, leaf)
         coef = leaf.coef[output][t]
         terms.append(
             {
