@@ -206,7 +206,8 @@ def _points(column: Distribution) -> Floats:
 
 def _hats(term: Floats, points: Floats) -> Floats:
     """Piecewise linear functions that are 1 at one of the points and 0 at the others."""
-    return np.stack([np.interp(term, points, own) for own in np.eye(len(points))], axis=1)
+    hats = [np.interp(term, points, own) for own in np.eye(len(points))]
+    return np.asarray(np.stack(hats, axis=1))
 
 
 def _standardized(values: Floats, term: Floats, weight: Floats) -> Floats:
