@@ -193,7 +193,7 @@ def _main_output(residuals: Residuals) -> Floats:
         return residuals.mean
     scaled = residuals.mean * np.sqrt(residuals.weight)[:, None]
     direction = np.linalg.svd(scaled, full_matrices=False)[2][0]
-    return residuals.mean @ direction[:, None]
+    return np.asarray(residuals.mean @ direction[:, None])
 
 
 def _points(column: Distribution) -> Floats:
@@ -206,8 +206,7 @@ def _points(column: Distribution) -> Floats:
 
 def _hats(term: Floats, points: Floats) -> Floats:
     """Piecewise linear functions that are 1 at one of the points and 0 at the others."""
-    hats = [np.interp(term, points, own) for own in np.eye(len(points))]
-    return np.asarray(np.stack(hats, axis=1))
+    return np.stack([np.interp(term, points, own) for own in np.eye(len(points))], axis=1)
 
 
 def _standardized(values: Floats, term: Floats, weight: Floats) -> Floats:
