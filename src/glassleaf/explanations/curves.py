@@ -55,6 +55,15 @@ def all_curves(tree: Tree) -> tuple[Curve, ...]:
     return tuple(found)
 
 
+def curve_weights(tree: Tree, node: int, column: int) -> tuple[float, ...]:
+    """What a node multiplies the curve of a column by, one per output; empty where nothing."""
+    term = int(tree.terms.curve_term[column])
+    if term < 0:
+        return ()
+    found = tuple(np.atleast_2d(tree.coef[node])[:, term].tolist())
+    return found if any(found) else ()
+
+
 def to_term(values: Floats, knots: Sequence[tuple[float, float]] | None) -> Floats:
     """Raw values on the scale of a transform."""
     return values if knots is None else np.asarray(np.interp(values, *np.array(knots).T))

@@ -68,12 +68,21 @@ def formula(
 ) -> str:
     """The score of a node as a sum in raw units, the most influential terms first."""
     order = strongest_terms(explanation, node, output)
-    shown = order if max_terms is None or len(order) <= max_terms + 1 else order[:max_terms]
+    shown = order[: _cut(explanation, order, max_terms)]
     parts = [(node.intercept[output], "")]
     for t in shown:
         parts.append((node.coef[output][t], term_text(explanation, explanation.terms[t], node)))
     rest = len(order) - len(shown)
     return words.signed_sum(parts) + (f" + {rest} smaller terms" if rest else "")
+
+
+def _cut(explanation: ModelExplanation, order: Sequence[int], max_terms: int | None) -> int:
+    """How many terms are shown: one left over is shown too, and so is the curve of the last."""
+    if max_terms is None or len(order) <= max_terms + 1:
+        return len(order)
+    last, after = (explanation.terms[t] for t in order[max_terms - 1 : max_terms + 1])
+    is_pair = max_terms > 0 and after.kind == "curve" and after.feature == last.feature
+    return max_terms + is_pair
 
 
 def term_text(explanation: ModelExplanation, term: Term, node: Node) -> str:
