@@ -193,13 +193,14 @@ def _main_output(residuals: Residuals) -> Floats:
         return residuals.mean
     scaled = residuals.mean * np.sqrt(residuals.weight)[:, None]
     direction = np.linalg.svd(scaled, full_matrices=False)[2][0]
-    return residuals.mean @ direction[:, None]
+    return np.asarray(residuals.mean @ direction[:, None])
 
 
 def _points(column: Distribution) -> Floats:
     """Quantiles of the term and its ends, or all values where these are few."""
-    if len(column.weight) <= _MAX_POINTS:
-        return column.lower
+    values = np.unique(column.lower)  # a transform may map several bins to one term
+    if len(values) <= _MAX_POINTS:
+        return values
     inner = [column.quantile(share) for share in np.linspace(0, 1, _MAX_POINTS)[1:-1]]
     return np.unique(np.array([column.lower[0], *inner, column.lower[-1]]))
 
