@@ -198,8 +198,9 @@ def _main_output(residuals: Residuals) -> Floats:
 
 def _points(column: Distribution) -> Floats:
     """Quantiles of the term and its ends, or all values where these are few."""
-    if len(column.weight) <= _MAX_POINTS:
-        return column.lower
+    values = np.unique(column.lower)  # a transform may map several bins to one term
+    if len(values) <= _MAX_POINTS:
+        return values
     inner = [column.quantile(share) for share in np.linspace(0, 1, _MAX_POINTS)[1:-1]]
     return np.unique(np.array([column.lower[0], *inner, column.lower[-1]]))
 
