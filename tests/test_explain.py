@@ -465,9 +465,10 @@ def test_the_split_is_the_trees_own_however_it_was_chosen(kind, given):
             assert not candidate.is_chosen or candidate.condition == node.split.condition
 
 
+@pytest.mark.parametrize("form", ["rank, clamped", "curves, rank, clamped"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_from_a_file_explains_itself(tmp_path, kind):
-    model, X, _ = fitted(kind, transform="rank", clamp=True)
+def test_a_model_from_a_file_explains_itself(tmp_path, kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
     model.save(tmp_path / "model.json")
     again = glassleaf.load(tmp_path / "model.json")
     assert explain(again).to_dict() == explain(model).to_dict()

@@ -89,7 +89,7 @@ def what_was_seen(
             model, term = node.model, design.layout.term
             mean[node.id, term] = model.center + model.unit * model.mean
             spread[node.id, term] = model.unit * model.spread
-    return Seen(mean, spread, bend, target, *ranges, _candidates(nodes, columns, scale))
+    return Seen(mean, spread, target, *ranges, _candidates(nodes, columns, scale), bend)
 
 
 def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) -> Candidates:

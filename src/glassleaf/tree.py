@@ -20,7 +20,7 @@ Inner nodes keep the model that chose their split.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -84,11 +84,15 @@ class Seen:
 
     mean: Floats
     spread: Floats
-    bend: Floats
     target: Floats
     low: Floats
     high: Floats
     candidates: Candidates
+    bend: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        if not self.bend.size:  # a file from before there were curves
+            object.__setattr__(self, "bend", np.zeros((len(self.mean), len(self.low))))
 
 
 @dataclass(frozen=True)
