@@ -19,7 +19,12 @@ FORMS = {
     "rank, clamped": {"transform": "rank", "clamp": True},
     "split on categories": {"split_features": ["t", "u"]},
     "few leaf features": {"leaf_features": ["a", "t"]},
+    "curves": {"curves": True},
+    "curves, clamped": {"curves": True, "clamp": (0.05, 0.95)},
+    "curves, rank, clamped": {"curves": True, "transform": "rank", "clamp": True},
+    "curves, winsor": {"curves": True, "transform": "winsor"},
 }
+CURVED = [form for form in FORMS if "curves" in form]
 
 
 def table(rng, n=500):
@@ -35,6 +40,13 @@ def table(rng, n=500):
     out.loc[rng.random(n) < 0.2, "c"] = np.nan
     out.loc[rng.random(n) < 0.2, "t"] = None
     return out, score
+
+
+def bend(X, score):
+    """A score that bends along two columns, one of them with gaps."""
+    gaps = X["c"].isna()
+    wave = np.where(gaps, 0.5, np.sin(2.0 * (X["c"].fillna(1e6) - 1e6)))
+    return 0.5 * score + np.abs(X["d"]) ** 1.5 + wave
 
 
 def later(X):
@@ -75,6 +87,8 @@ def fitted(kind, max_depth=2, **parameters):
     if key not in _known:
         rng = np.random.default_rng(0)
         X, score = table(rng)
+        if parameters.get("curves"):
+            score = bend(X, score)
         y = target(kind, score, rng)
         model = make(kind, max_depth=max_depth, n_jobs=1, **parameters).fit(X, y)
         _known[key] = model, X, y

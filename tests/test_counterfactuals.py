@@ -69,12 +69,17 @@ def smallest_on_a_grid(model, row, target, names, X, units):
     return size[works].min() if works.any() else np.inf
 
 
+@pytest.mark.parametrize("curves", [False, True])
 @pytest.mark.parametrize("transform", ["none", "rank"])
 @pytest.mark.parametrize("clamp", [False, True])
-def test_no_smaller_change_works(rng, clamp, transform):
+def test_no_smaller_change_works(rng, clamp, transform, curves):
     X = pd.DataFrame(rng.normal(size=(800, 3)), columns=list("abc"))
     y = np.where(X["a"] > 0.3, X["b"], -X["b"]) + np.where(X["b"] > 0, 0.5 * X["c"], -X["c"])
-    model = bare.regressor(max_depth=3, clamp=clamp, transform=transform).fit(X, y)
+    if curves:
+        y += 2 * np.cos(2 * X["a"]) + X["c"] ** 2
+    settings = {"clamp": clamp, "transform": transform, "curves": curves}
+    model = bare.regressor(max_depth=3, **settings).fit(X, y)
+    assert len(explain(model).curves) == 2 * curves
     units = {}
     for name in X:
         answer = counterfactuals(model, X.iloc[[0]], 3.0, actionable=[name], max_changes=1)

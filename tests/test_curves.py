@@ -32,7 +32,7 @@ def test_a_curve_is_the_least_squares_broken_line_without_its_straight_part(rng)
     values, place = np.unique(x, return_inverse=True)
     weight = np.bincount(place).astype(float)
     mean = np.bincount(place, weights=r) / weight
-    curve = draw_curve(Residuals(values, weight, mean[:, None]), float(r @ r), 1)
+    curve = draw_curve(Residuals(values, weight, mean[:, None]), float(np.mean(r**2)), 400.0, 1)
     hinges = np.column_stack([np.ones(400), x, *(np.maximum(x - v, 0) for v in values[1:-1])])
     fitted = hinges @ np.linalg.lstsq(hinges, r, rcond=None)[0]
     bend = fitted - np.polyval(np.polyfit(x, fitted, 1), x)
@@ -41,13 +41,13 @@ def test_a_curve_is_the_least_squares_broken_line_without_its_straight_part(rng)
 
 def test_a_straight_line_has_no_curve():
     x = np.linspace(0, 1, 50)
-    found = draw_curve(Residuals(x, np.full(50, 100.0), (3 * x - 1)[:, None]), 5000.0, 1)
-    assert found is None
+    residuals = Residuals(x, np.full(50, 100.0), (3 * x - 1)[:, None])
+    assert draw_curve(residuals, 1.0, 5000.0, 1) is None
 
 
 def test_two_values_have_no_curve():
     residuals = Residuals(np.array([0.0, 1.0]), np.array([9.0, 9.0]), np.array([[1.0], [-1.0]]))
-    assert draw_curve(residuals, 18.0, 1) is None
+    assert draw_curve(residuals, 1.0, 18.0, 1) is None
 
 
 def test_noise_has_no_curve():
@@ -157,6 +157,16 @@ def test_classes_that_lie_inside_each_other(rng, n_classes):
     model = ModelTreeClassifier(max_depth=0).fit(X, y)
     assert curved(model) == {"bent"}
     assert log_loss(y, model.predict_proba(X)) < 0.5 * log_loss(y, plain.predict_proba(X))
+
+
+def test_what_is_linear_in_the_log_odds_or_the_logarithm_has_no_curve(rng):
+    """Probabilities and means do bend; the models of the nodes do not see them."""
+    X = rng.normal(size=(5000, 3))
+    score = 2 * X[:, 0] - X[:, 1] - 2
+    y = score + rng.logistic(size=5000) > 0
+    assert curved(ModelTreeClassifier(max_depth=0).fit(X, y)) == set()
+    counts = rng.poisson(np.exp(score / 2))
+    assert curved(ModelTreeRegressor(max_depth=0, loss="poisson").fit(X, counts)) == set()
 
 
 # --- what must not matter ------------------------------------------------------------------------

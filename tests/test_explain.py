@@ -1,20 +1,25 @@
 """Explanations as data: they must say what the model does, for every kind of model."""
 
 import json
+import re
 
 import bare
 import numpy as np
 import pandas as pd
 import pytest
-from problems import FORMS, KINDS, fitted, later, raw_of, with_subsets
+from problems import CURVED, FORMS, KINDS, fitted, later, raw_of, with_subsets
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import glassleaf
 from glassleaf import ModelTreeRegressor, explain, leaf_table
 from glassleaf.explanations import NoCoefficientsError
+from glassleaf.explanations.along import effect_line
 from glassleaf.explanations.formulas import formula
 from glassleaf.explanations.rules import Condition, split_conditions
+from glassleaf.table import raw_matrix
+from glassleaf.tree import term_matrix
 
 
 def meets(condition, value):
@@ -46,7 +51,11 @@ def score_by_hand(explanation, node, row, output):
             elif feature.knots is not None:
                 x = np.interp(value, *zip(*feature.knots, strict=True))
             low, high = node.clamp[feature.column]
-            score += coef * min(max(x, low), high)
+            x = min(max(x, low), high)
+            if term.kind == "curve":
+                (curve,) = [own for own in explanation.curves if own.feature == term.feature]
+                x = np.interp(x, *zip(*curve.of_term, strict=True))
+            score += coef * x
     return score
 
 
@@ -94,9 +103,10 @@ def test_contributions_sum_to_the_raw_score(kind, form):
             np.testing.assert_allclose(rows[i].raw, np.squeeze(raw[i]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("form", ["rank, clamped", *CURVED])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_reference_is_the_mean_of_the_leaf(kind):
-    model, X, _ = fitted(kind, transform="rank", clamp=True)
+def test_the_reference_is_the_mean_of_the_leaf(kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
     raw, leaves, rows = raw_of(model, X), model.apply(X), explain(model, X)
     contributions = np.array([list(row.contributions.values()) for row in rows]).reshape(
         500, 6, raw.shape[1]
@@ -128,6 +138,101 @@ def test_strength_is_the_spread_of_what_a_feature_adds(rng, kind, weighted):
         effect += leaf.share * variance
     found = [feature.effect for feature in explain(model).features]
     np.testing.assert_allclose(found, np.sqrt(effect), atol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", CURVED)
+@pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary"])
+def test_strength_of_line_curve_and_gaps_together(rng, kind, form, weighted):
+    """In leaves and in the nodes above them, from what training saw of each term."""
+    model, X, y = fitted(kind, **FORMS[form])
+    weight = rng.random(500) + 0.2 if weighted else np.ones(500)
+    model = clone(model).fit(X, y, sample_weight=weight)
+    explanation, tree = explain(model), model.tree_
+    assert explanation.curves
+    paths = model.decision_path(X).toarray().astype(bool)
+    matrix = term_matrix(model_matrix(model, X), tree.terms)
+    for node in explanation.nodes:
+        if node.leaf is None and "clamped" in form:
+            continue  # inner nodes have no rows of their own clamp
+        here, terms = paths[:, node.id], matrix.copy()
+        for j in np.flatnonzero(tree.terms.first_term >= 0):
+            if explanation.features[j].categories is None:
+                own = np.clip(terms[:, tree.terms.first_term[j]], *node.clamp[j])
+                terms[:, tree.terms.first_term[j]] = own
+                if tree.terms.curve_term[j] >= 0:
+                    terms[:, tree.terms.curve_term[j]] = tree.terms.curve(j)(own)
+        added = terms[here] * np.array(node.coef[0])
+        for name, strength in node.strength.items():
+            own = [t for t, term in enumerate(explanation.terms) if term.feature == name]
+            part = added[:, own].sum(axis=1)
+            mean = np.average(part, weights=weight[here])
+            spread = np.sqrt(np.average((part - mean) ** 2, weights=weight[here]))
+            assert strength == pytest.approx(spread, rel=1e-6, abs=1e-6)
+
+
+def model_matrix(model, X):
+    return raw_matrix(model._fitted(X)[1], model.tree_.columns)
+
+
+@pytest.mark.parametrize("form", CURVED)
+@pytest.mark.parametrize("kind", KINDS)
+def test_lines_of_effects_are_the_contributions(kind, form):
+    """Along a number, at kinks and between them, in the leaf's own range."""
+    model, X, _ = fitted(kind, **FORMS[form])
+    explanation, leaves = explain(model), model.apply(X)
+    output = len(explanation.outputs) - 1
+    for leaf in explanation.leaves:
+        row = X[leaves == leaf.id].iloc[[0]]
+        for name in "cd":
+            x, added = np.array(effect_line(explanation, leaf, name, output).points).T
+            between = np.linspace(x[0], x[-1], 50)[1:-1]
+            x, added = np.append(x, between), np.append(added, np.interp(between, x, added))
+            rows = pd.concat([row] * len(x)).assign(**{name: x})
+            stays = model.apply(rows) == leaf.id
+            assert stays[1:].all()  # a range is open to the left
+            parts = [np.atleast_1d(r.contributions[name])[output] for r in explain(model, rows)]
+            np.testing.assert_allclose(np.array(parts)[stays], added[stays], atol=1e-7)
+
+
+@pytest.mark.parametrize("form", CURVED)
+def test_curves_are_given_once_and_in_raw_units(form):
+    model, X, _ = fitted("squared_error", **FORMS[form])
+    explanation = explain(model)
+    assert [curve.feature for curve in explanation.curves] == ["c", "d"]
+    text = model.export_text()
+    for curve in explanation.curves:
+        feature = explanation.feature[curve.feature]
+        x = np.concatenate([np.linspace(feature.low - 1, feature.high + 1, 200), X[curve.feature]])
+        x = x[~np.isnan(x)]
+        term = x if feature.knots is None else np.interp(x, *zip(*feature.knots, strict=True))
+        expected = np.interp(term, *zip(*curve.of_term, strict=True))
+        found = np.interp(x, *zip(*curve.points, strict=True))
+        np.testing.assert_allclose(found, expected, atol=1e-7)
+        assert len(curve.of_term) <= 9
+        known = x[200:]
+        filled = np.append(
+            np.interp(known, *zip(*curve.points, strict=True)),
+            np.full(500 - len(known), curve.at(np.array([feature.fill]))[0]),
+        )
+        # The curve is learned from bins, and without the gaps.
+        assert abs(filled.mean()) < 0.25 and filled.std() == pytest.approx(1.0, abs=0.2)
+        assert text.count(f"\n  curve({curve.feature})") == 1
+        assert f"·curve({curve.feature})" in text or f"·curve(clip({curve.feature}" in text
+    assert json.loads(json.dumps(explanation.to_dict()))["curves"][0]["feature"] == "c"
+    assert {"coef curve of c", "coef curve of d"} <= set(leaf_table(model))
+
+
+def test_a_formula_names_the_curve_beside_its_number(rng):
+    X = pd.DataFrame({"age": rng.uniform(20, 60, 2000), "z": rng.normal(size=2000)})
+    y = 0.5 * X["age"] + 3 * np.abs(X["age"] - 40) + 7 * X["z"]
+    model = bare.regressor(max_depth=0, curves=True).fit(X, y)
+    explanation = explain(model)
+    found = formula(explanation, explanation.leaves[0])
+    assert re.fullmatch(r"[\d.]+ \+ 0\.[45]\d*·age \+ [\d.]+·curve\(age\) \+ [67][\d.]*·z", found)
+    clamped = explain(bare.regressor(max_depth=0, curves=True, clamp=(0.1, 0.9)).fit(X, y))
+    low, high = clamped.leaves[0].clamp[0]
+    assert f"curve(clip(age, {low:.6g}, {high:.6g}))" in formula(clamped, clamped.leaves[0])
 
 
 def test_classes_count_relative_to_each_other():
@@ -360,9 +465,10 @@ def test_the_split_is_the_trees_own_however_it_was_chosen(kind, given):
             assert not candidate.is_chosen or candidate.condition == node.split.condition
 
 
+@pytest.mark.parametrize("form", ["rank, clamped", "curves, rank, clamped"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_from_a_file_explains_itself(tmp_path, kind):
-    model, X, _ = fitted(kind, transform="rank", clamp=True)
+def test_a_model_from_a_file_explains_itself(tmp_path, kind, form):
+    model, X, _ = fitted(kind, **FORMS[form])
     model.save(tmp_path / "model.json")
     again = glassleaf.load(tmp_path / "model.json")
     assert explain(again).to_dict() == explain(model).to_dict()

@@ -4,7 +4,7 @@ import bare
 import numpy as np
 import pandas as pd
 import pytest
-from problems import KINDS, fitted
+from problems import FORMS, KINDS, fitted
 from sklearn.metrics import log_loss, roc_auc_score
 from test_explain import HOSTILE
 
@@ -91,3 +91,11 @@ def test_what_is_refused():
         group_scores(model, X, y[:3], "t")
     with pytest.raises(ValueError, match="favorable='maybe'"):
         group_scores(model, X, y, "t", favorable="maybe")
+
+
+def test_a_card_lists_the_curves_once():
+    model, _, _ = fitted("squared_error", **FORMS["curves"])
+    card = model_card(model)
+    assert card.count("- curve\\(c\\): ") == card.count("- curve\\(d\\): ") == 1
+    assert "the same in all leaves" in card
+    assert "Curves" not in model_card(fitted("squared_error")[0])

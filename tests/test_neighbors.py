@@ -121,6 +121,12 @@ def test_a_notebook_shows_formulas(rng):
     assert "<b>leaf 0</b>, 300 rows: 3 - 2·x0" in html(model)
 
 
+def test_a_notebook_shows_curves(rng):
+    X = rng.uniform(-1, 1, size=(2000, 2))
+    model = ModelTreeRegressor(max_depth=0).fit(X, 3 * np.abs(X[:, 0]) + X[:, 1])
+    assert re.search(r"[\d.]+·x0 \+ [\d.]+·curve\(x0\)", html(model))
+
+
 def test_before_fit_and_without_diagrams(rng):
     assert "glassleaf-tree" not in html(ModelTreeRegressor())
     with config_context(display="text"):

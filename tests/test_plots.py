@@ -5,7 +5,7 @@ import needed
 import numpy as np
 import pandas as pd
 import pytest
-from problems import FORMS, fitted, later
+from problems import CURVED, FORMS, KINDS, fitted, later
 
 from glassleaf import explain
 
@@ -15,6 +15,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 
 from glassleaf.plots import (  # noqa: E402
     CalibrationDisplay,
+    CurveDisplay,
     DependenceDisplay,
     GainDisplay,
     LiftDisplay,
@@ -22,6 +23,7 @@ from glassleaf.plots import (  # noqa: E402
     RowDisplay,
     TreeDisplay,
 )
+from glassleaf.plots.style import NEGATIVE, NEUTRAL, POSITIVE  # noqa: E402
 
 DISPLAYS = {
     "tree": lambda model, X, y, ax: TreeDisplay.from_estimator(model, ax=ax),
@@ -166,6 +168,69 @@ def test_dependence_has_the_kinks_of_the_tree():
         changed = X[np.linspace(0, 3999, 100).astype(int)].copy()
         changed[:, 0] = value
         assert mean == pytest.approx(model.predict(changed).mean())
+
+
+@pytest.mark.parametrize("form", CURVED)
+@pytest.mark.parametrize("kind", KINDS)
+def test_curves_of_every_kind(kind, form):
+    """A panel per curve, in it a line per leaf, on new and on given axes."""
+    model, _, _ = fitted(kind, **FORMS[form])
+    curves, figure = explain(model).curves, plt.figure()
+    for ax in (None, figure.subplots(1, 2)[1]):
+        display = CurveDisplay.from_estimator(model, ax=ax)
+        assert ax is None or display.figure_ is figure
+        assert {panel.get_xlabel() for panel in display.axes_} == {c.feature for c in curves}
+        for panel in display.axes_:
+            named = [line.get_label() for line in panel.lines if "leaf" in line.get_label()]
+            assert named == [f"leaf {k + 1}" for k in range(model.get_n_leaves())]
+        display.figure_.canvas.draw()
+
+
+def test_lines_of_the_curves_have_the_kinks(rng):
+    X = rng.uniform(-1, 1, size=(3000, 2))
+    model = bare.regressor(max_depth=0, curves=True).fit(X, np.abs(X[:, 0]) + X[:, 1])
+    display = CurveDisplay.from_estimator(model)
+    x, y = display.ax_.lines[1].get_data()
+    parts = [row.contributions["x0"] for row in explain(model, np.column_stack([x, x]))]
+    np.testing.assert_allclose(y, parts, atol=1e-9)
+    dots = display.ax_.lines[2].get_xdata()
+    assert set(dots) == {z for z, _ in explain(model).curves[0].of_term}
+    found = DependenceDisplay.from_estimator(model, X, 0, max_rows=20).dependence
+    assert {z for z in dots if abs(z) < 0.98} <= set(found.values)
+
+
+@pytest.mark.parametrize("n_leaves", [2, 40])
+def test_many_leaves_and_few_in_the_legend(rng, n_leaves):
+    X = rng.uniform(-1, 1, size=(4000, 2))
+    y = np.abs(X[:, 0]) + np.sin(20 * X[:, 1])
+    model = bare.regressor(max_leaf_nodes=n_leaves, max_depth=None, curves=True).fit(X, y)
+    display = CurveDisplay.from_estimator(model)
+    display.figure_.canvas.draw()
+    (legend,) = [ax.get_legend() for ax in display.figure_.axes if ax.get_legend()]
+    assert len(legend.get_texts()) == model.get_n_leaves() == n_leaves
+
+
+def test_no_curves_to_draw():
+    model, _, _ = fitted("squared_error")
+    with pytest.raises(ValueError, match="no curves"):
+        CurveDisplay.from_estimator(model)
+
+
+def test_bars_of_a_tree_with_curves_have_a_color_only_where_they_have_a_direction(rng):
+    X = rng.uniform(-1, 1, size=(3000, 3))
+    y = np.abs(X[:, 0]) + np.maximum(X[:, 1], 0) - 0.5 * X[:, 2]
+    model = bare.regressor(max_depth=0, curves=True).fit(X, y)
+    explanation = explain(model)
+    assert {curve.feature for curve in explanation.curves} == {"x0", "x1"}
+    bars = TreeDisplay.from_estimator(model).ax_.patches
+    colors = {
+        name: matplotlib.colors.to_hex(bar.get_facecolor())
+        for name, bar in zip(explanation.importance, bars, strict=True)
+    }
+    assert colors == {"x0": NEUTRAL, "x1": POSITIVE, "x2": NEGATIVE}
+    widths = np.array([abs(bar.get_width()) for bar in bars])
+    strength = np.array([explanation.leaves[0].strength[name] for name in explanation.importance])
+    np.testing.assert_allclose(widths / widths[0], strength / strength[0])
 
 
 def test_leaf_scores_are_means_over_the_rows(rng):

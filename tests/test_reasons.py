@@ -75,6 +75,36 @@ def test_known_answer():
     assert [reason.feature for reason in low if abs(reason.contribution) > 1e-9] == []
 
 
+def hump(rng, **parameters):
+    """A score that rises and falls along "age": most values have two that add as much."""
+    X = pd.DataFrame({"age": rng.uniform(20, 80, 3000), "z": rng.normal(size=3000)})
+    y = -np.abs(X["age"] - 50) / 10 + X["z"]
+    return bare.regressor(max_depth=0, curves=True, **parameters).fit(X, y), X
+
+
+@pytest.mark.parametrize("given", [{}, {"transform": "rank"}, {"clamp": (0.01, 0.99)}])
+def test_of_several_neutral_values_the_nearest(rng, given):
+    model, _ = hump(rng, **given)
+    rows = pd.DataFrame({"age": [22.0, 30.0, 70.0, 78.0], "z": 0.0})
+    for k, found in enumerate(reasons(model, rows)):
+        (reason,) = [reason for reason in found if reason.feature == "age"]
+        assert abs(reason.neutral_contribution) < 1e-9
+        expected = 35.0 if k < 2 else 65.0  # the mean distance from 50 is 15
+        assert reason.neutral == pytest.approx(expected, abs=1.5)
+
+
+def test_no_neutral_value_where_a_curve_has_none(rng):
+    """Where the mean was moved out of reach; far beyond what training saw is no answer."""
+    model, X = hump(rng)
+    tree = model.tree_
+    tree.intercept[:] -= 100.0
+    tree.seen.mean[:, tree.terms.curve_term[0]] += 100.0
+    assert abs(tree.coef[0, tree.terms.curve_term[0]]) > 0.1
+    (reason,) = [r for r in reasons(model, X.iloc[:1])[0] if r.feature == "age"]
+    found = [r for r in reasons(model, X.iloc[:1], favorable="low")[0] if r.feature == "age"]
+    assert not found and reason.neutral is None and reason.neutral_contribution is None
+
+
 def test_favorable_class():
     model, X, _ = fitted("binary")
     for_good = reasons(model, X.iloc[:5], 6, favorable="good")

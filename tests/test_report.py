@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import zoo
+from problems import FORMS, fitted
 from sklearn import metrics
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
@@ -191,6 +192,29 @@ def test_markdown_and_json_of_every_kind(kind):
     assert len(data["examples"]) == 50
     assert data["scores"][0]["name"] in text
     assert all(isinstance(line, str) and line for line in data["summary"])
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
+def test_curves_are_drawn_once(kind):
+    model, X, y = fitted(kind, **FORMS["curves, rank, clamped"])
+    report = model.report(X, y)
+    view, text = page_view(report.contents), report.markdown()
+    curves = explain(model).curves
+    assert [curve["name"] for curve in view["curves"]] == [curve.feature for curve in curves] != []
+    for found, curve in zip(view["curves"], curves, strict=True):
+        assert found["points"] == [list(point) for point in curve.points]
+        at_marks = np.interp([x for x, _ in found["marks"]], *zip(*curve.points, strict=True))
+        np.testing.assert_allclose([value for _, value in found["marks"]], at_marks, atol=1e-7)
+        assert text.count(f"- curve\\({curve.feature}\\)") == 1
+    terms = [term for leaf in view["leaves"] for f in leaf["formulas"] for term in f["terms"]]
+    bent = [term for term in terms if term["title"].startswith("curve of ")]
+    assert bent and not any(term["signed"] for term in bent)
+    for term in bent:
+        before, name, _ = term["text"]
+        assert name in "cd" and before in ("curve(", "curve(clip(")
+    assert "## Curves" in text
+    plain, X, y = fitted(kind)
+    assert "## Curves" not in plain.report(X, y).markdown()
 
 
 def embedded(page):

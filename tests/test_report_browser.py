@@ -10,6 +10,7 @@ import needed
 import numpy as np
 import pytest
 import zoo
+from problems import FORMS, fitted
 from test_report import HOSTILE, hostile_model, report_of
 
 from glassleaf import explain
@@ -182,6 +183,19 @@ def test_click_through_the_leaves(opened):
         assert all(condition.text.splitlines()[0] in rule for condition in leaf.rule)
         chosen = page.locator(".node[aria-selected=true]")
         assert chosen.get_attribute("data-node") == str(leaf.id)
+
+
+def test_every_curve_is_drawn_once(opened):
+    model, X, y = fitted("squared_error", **FORMS["curves, rank, clamped"])
+    page = opened(model.report(X, y))
+    figures = page.locator("#curves figure")
+    assert figures.count() == len(explain(model).curves) == 2
+    assert figures.nth(0).locator("figcaption").inner_text() == "curve(c)"
+    for k, curve in enumerate(explain(model).curves):
+        assert figures.nth(k).locator("circle").count() == len(curve.of_term)
+    assert page.locator('nav a[href="#curves"]').count() == 1
+    plain, X, y = fitted("squared_error")
+    assert opened(plain.report(X, y)).locator("#curves").count() == 0
 
 
 def test_the_tree_can_be_walked_by_keys(opened):

@@ -4,6 +4,8 @@ import pickle
 import subprocess
 import sys
 from collections import OrderedDict
+from copy import copy
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.scoring import load_scorer
 
-FIXTURE = Path(__file__).parent / "fixtures" / "model_v1_classifier.json"
+FIXTURE = Path(__file__).parent / "fixtures" / "model_v2_classifier.json"
 
 
 def agree(found, case):
@@ -34,6 +36,19 @@ def test_rows_one_by_one_are_what_predict_says(kind):
     np.testing.assert_array_equal(
         [scorer.leaf(row) for row in case.rows], case.model.apply(case.table)
     )
+
+
+@pytest.mark.parametrize("kind", zoo.BENT)
+def test_the_zoo_has_curves_that_matter(kind):
+    """Else the tests of files and exports would say nothing about them."""
+    case = zoo.case(kind)
+    tree, straight = case.model.tree_, copy(case.model)
+    used = tree.terms.curve_term[tree.terms.curve_term >= 0]
+    assert len(used) == 3
+    coef = tree.coef.copy()
+    coef[..., used] = 0.0
+    straight.tree_ = replace(tree, coef=coef)
+    assert np.median(np.abs(zoo.raw_of(straight, case.table) - case.raw)) > 0.1
 
 
 @pytest.mark.parametrize("kind", zoo.KINDS)

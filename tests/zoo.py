@@ -3,7 +3,7 @@
 Names and categories are hostile on purpose: quotes, comment signs, line breaks, other scripts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -48,6 +48,12 @@ def training_table(rng, n_rows=1500):
     return table, score
 
 
+def bend(table):
+    """What no straight line follows: three columns, of which two have missing values."""
+    a, b, c = (table[name].to_numpy(dtype=float) for name in NAMES[:3])
+    return np.nan_to_num(1.5 * np.cos(2 * a)) + (1e3 * b) ** 2 / 2 + np.nan_to_num(np.abs(c - 1e3))
+
+
 def later_table(rng, n_rows=N_ROWS):
     """Rows to predict: outliers, gaps where training had none, categories never seen."""
     table, _ = training_table(rng, n_rows)
@@ -86,8 +92,19 @@ SETTINGS = {
     "multiclass, winsor, clamp": ("multiclass", {"transform": "winsor", "clamp": True}),
     "no split": ("squared_error", {"max_depth": 0, "clamp": True, "transform": "winsor"}),
     "no terms": ("binary", {"leaf_features": []}),
+    "curves": ("squared_error", {"clamp": False}),
+    "huber, curves, clamp": ("huber", {"clamp": True, "transform": "none"}),
+    "curves, winsor, quantiles": ("squared_error", {"transform": "winsor", "clamp": (0.05, 0.9)}),
+    "gamma, curves, rank, clamp": ("gamma", {"transform": "rank", "clamp": True}),
+    "poisson, curves, winsor": ("poisson", {"transform": "winsor", "clamp": False}),
+    "binary, curves, quantiles": ("binary", {"clamp": (0.1, 0.9), "max_depth": 2}),
+    "binary, curves, rank": ("binary", {"transform": "rank", "clamp": False, "max_depth": 2}),
+    "multiclass, curves, clamp": ("multiclass", {"clamp": True, "max_depth": 2}),
+    "binary, curves without lines": ("binary", {"clamp": True, "max_depth": 2}),
+    "multiclass, curves, rank": ("multiclass", {"transform": "rank", "clamp": (0.02, 1.0)}),
 }
 KINDS = list(SETTINGS)
+BENT = [name for name in KINDS if "curves" in name]
 
 
 @cache
@@ -95,14 +112,28 @@ def case(name: str) -> Case:
     rng = np.random.default_rng(KINDS.index(name))
     kind, parameters = SETTINGS[name]
     table, score = training_table(rng)
+    if name in BENT:
+        score = score + bend(table) - 1.0
     parameters = {"categorical_features": NAMES[4:], "n_jobs": 1, **parameters}
     if kind in ("binary", "multiclass"):
         model = ModelTreeClassifier(**parameters)
     else:
         model = ModelTreeRegressor(loss=kind, **parameters)
     model.fit(table, target(kind, score, rng))
+    if name == "binary, curves without lines":
+        model.tree_ = without_lines(model.tree_)
     later = later_table(rng)
     return Case(model, later, rows_of(later), predicted(model, later), raw_of(model, later))
+
+
+def without_lines(tree):
+    """The first column's curve without its line, in one leaf neither; none of the second's."""
+    coef, leaves = tree.coef.copy(), np.flatnonzero(tree.left < 0)
+    first, curve = (array[0] for array in (tree.terms.first_term, tree.terms.curve_term))
+    coef[:, first] = 0.0
+    coef[leaves[0], curve] = 0.0
+    coef[:, tree.terms.curve_term[1]] = 0.0
+    return replace(tree, coef=coef)
 
 
 def rows_of(table):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from glassleaf.paper import paper_settings
     from glassleaf.plots import (
         CalibrationDisplay,
+        CurveDisplay,
         DependenceDisplay,
         GainDisplay,
         LiftDisplay,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CalibrationDisplay",
     "Counterfactual",
+    "CurveDisplay",
     "DependenceDisplay",
     "ExportError",
     "GainDisplay",
@@ -89,6 +91,7 @@ __all__ = [
 _HOMES = {
     "CalibrationDisplay": "plots",
     "Counterfactual": "explanations",
+    "CurveDisplay": "plots",
     "DependenceDisplay": "plots",
     "ExportError": "errors",
     "GainDisplay": "plots",

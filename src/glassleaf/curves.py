@@ -6,14 +6,15 @@ linear function of few points, whose weight every leaf chooses by itself. It is 
 the root's linear model along the column (a partial residual plot, drawn through the bins), without
 its straight part. A second round draws it again with all others in the model (backfitting).
 
-All of it is done on the quadratic approximation of the loss around a constant model, so that one
-Newton step fits the root, whatever the loss; and on sums per bin.
+For a loss that is not quadratic, the residual is the step that Newton's method would take, the
+gradient over the curvature, and rows count by their curvature: what a linear log-odds leaves has no
+bend, though the probabilities have one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,20 +37,21 @@ Bools = NDArray[np.bool_]
 _ROUNDS = 2
 # Points of a curve: few enough to be read and exported.
 _MAX_POINTS = 9
-# A curve must explain this share of the residuals' squares, and more than chance does.
+# A curve must explain this share of what the line leaves, and more than chance does.
 _WORTH_A_CURVE = 0.01
 _CHANCE = 0.001
 # Residuals may vary so much more where they say most, at a column's ends, than on average.
 _UNEVEN = 2.0
 _RIDGE = 1e-9
+_NO_CURVATURE = 1e-300
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """Of one column: the term, the weight and the mean residuals (one per output) of every bin."""
+    """Of one column, by bins: the term, the curvature, the mean residuals (one per output)."""
 
     term: Floats
-    weight: Floats
+    curvature: Floats
     mean: Floats
 
 
@@ -66,35 +68,47 @@ def with_curves(
     ``start`` is the constant model; only columns that may split have bins to learn from.
     """
     sources = {
-        item.column: place
-        for place, item in enumerate(design.dense)
+        item.column
+        for item in design.dense
         if may_bend[item.column] and not item.of_missing and item.scale > 0
     }
-    n_tested = sum(feature.column in sources for block in blocks for feature in block.features)
-    if not n_tested:
+    tested = sources & {
+        feature.column
+        for block in blocks
+        for feature in block.features
+        if not feature.is_categorical and feature.n_values > 2
+    }
+    if not tested:
         return design
-    bent, root = design, None
+    bent, straight = design, None
     for _ in range(_ROUNDS):
         models = LinearModels(backend, bent.layout, loss, Penalty(), Shrinkage())
         root = models.root(start)
-        curvature = models.take_step(0, root)
-        found = _bin_residuals(backend, models, blocks, bent, loss, start, root)
-        power = backend.sum(on_rows.residual_power, [(0,)])[0]
+        if straight is not None:
+            _start_from(root, straight, design)
+        models.fit([0], [root])
+        straight = straight or root
+        found, noise = _bin_residuals(backend, models, blocks, bent, loss, root)
         curves = {}
-        for column, residuals in found.items():
-            if column in sources:
-                partial = _without_curve(residuals, bent, column, root, curvature)
-                curve = draw_curve(partial, power, n_tested)
-                if curve is not None:
-                    curves[column] = curve
-        bent = design.with_curves(curves)
-        n_dense = design.layout.n_dense
-        backend.each(on_rows.widen, [(n_dense, len(curves))])
-        if not curves:
+        for column in sorted(tested):
+            partial = _without_curve(found[column], bent, column, root)
+            curve = draw_curve(partial, noise, root.weight, len(tested))
+            if curve is not None:
+                curves[column] = curve
+        if not curves and bent is design:
             return design
+        bent = design.with_curves(curves)
         layout = bent.layout
+        backend.each(on_rows.widen, [(design.layout.n_dense, len(curves))])
         backend.each(on_rows.set_curves, [(0, curve_columns(bent), layout.center, layout.scale)])
     return bent
+
+
+def _start_from(root: NodeModel, straight: NodeModel, design: Design) -> None:
+    """Let the root begin where the model without curves ended."""
+    coef, intercept = straight.raw_parameters()
+    n_curves = len(root.mean) - len(straight.mean)
+    root.adopt(np.insert(coef, [design.layout.n_dense] * n_curves, 0.0, axis=1), intercept)
 
 
 def curve_columns(design: Design) -> list[DrawnCurve]:
@@ -116,98 +130,99 @@ def _bin_residuals(
     blocks: Sequence[Block],
     design: Design,
     loss: Loss,
-    start: Floats,
     root: NodeModel,
-) -> dict[int, Residuals]:
-    """The root's residuals along every column, by its bins."""
+) -> tuple[dict[int, Residuals], float]:
+    """The root's residuals along every numeric column, by its bins; and what of them is noise.
+
+    The noise is the mean square of a gradient per unit of curvature: the variance of a row's
+    residual times its curvature.
+    """
     parts = on_rows.n_parts(root.count // backend.n_shards)
     given = models.at_rows(root)
-    backend.each(
-        on_rows.set_linear_residuals,
-        [(0, part, parts, *given, start, loss) for part in range(parts)],
-    )
+    tasks = [(0, part, parts, *given, loss) for part in range(parts)]
+    backend.each(on_rows.set_newton_residuals, tasks)
+    n_outputs = len(root.theta)
+    squares = backend.sum(on_rows.residual_squares, [(0, n_outputs)])[0]
     plain = (False, False, False)
     whole = backend.sum(on_rows.bin_sums, [(0, -1, 1, *plain)])[0]
     whole = complete(WHOLE, whole, whole, design.layout)
-    tasks = [(0, index, block.n_bins, *plain) for index, block in enumerate(blocks)]
+    asked = [(0, index, block.n_bins, *plain) for index, block in enumerate(blocks)]
     found = {}
-    for block, sums in zip(blocks, backend.sum(on_rows.bin_sums, tasks), strict=True):
+    for block, sums in zip(blocks, backend.sum(on_rows.bin_sums, asked), strict=True):
         values = complete(block, sums, whole, design.layout).values
         for first, feature in block:
             if not feature.is_categorical:
                 own = values[first : first + feature.n_values]
-                found[feature.column] = _residuals(feature, own, design)
-    return found
+                found[feature.column] = _residuals(feature, own, design, n_outputs)
+    return found, squares / max(float(whole.values[0, -1]), _NO_CURVATURE)
 
 
-def _residuals(feature: FeatureBins, values: Floats, design: Design) -> Residuals:
+def _residuals(feature: FeatureBins, values: Floats, design: Design, n_outputs: int) -> Residuals:
     used = values[:, -1] > 0
     middle = ((feature.lower + feature.upper) / 2)[used]
     knots = design.terms.knots(feature.column)
-    weight = values[used, -1]
+    curvature = values[used, -1]
     term = middle if knots is None else knots(middle)
-    return Residuals(term, weight, -values[used, :-1] / weight[:, None])
+    return Residuals(term, curvature, -values[used, :n_outputs] / curvature[:, None])
 
 
-def _without_curve(
-    residuals: Residuals, design: Design, column: int, root: NodeModel, curvature: Floats
-) -> Residuals:
+def _without_curve(residuals: Residuals, design: Design, column: int, root: NodeModel) -> Residuals:
     """What the residuals were if the column's own curve were not in the model."""
     curve = design.terms.curve(column)
     if curve is None:
         return residuals
     place = int(np.flatnonzero(design.layout.term == design.terms.curve_term[column])[0])
-    coef = root.stored_parameters()[0][:, place]
-    effect = curve(residuals.term)[:, None] * (curvature @ coef)
-    return Residuals(residuals.term, residuals.weight, residuals.mean + effect)
+    effect = curve(residuals.term)[:, None] * root.stored_parameters()[0][:, place]
+    return replace(residuals, mean=residuals.mean + effect)
 
 
-def draw_curve(residuals: Residuals, power: float, n_tested: int) -> PiecewiseLinear | None:
+def draw_curve(
+    residuals: Residuals, noise: float, weight: float, n_tested: int
+) -> PiecewiseLinear | None:
     """The curve of a column, of mean 0 and spread 1; None where a straight line does.
 
-    ``power`` is the sum of the squared residuals of all rows.
+    ``noise`` is that of a residual per unit of curvature, ``weight`` that of all rows.
     """
-    term, weight = residuals.term, residuals.weight
-    points = _points(term, weight)
+    term, size = residuals.term, residuals.curvature
+    points = _points(term, size)
     if len(points) < 3:
         return None
     hats = _hats(term, points)
-    gram = (hats * weight[:, None]).T @ hats
+    gram = (hats * size[:, None]).T @ hats
     gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram) / len(gram)
-    fitted = np.linalg.solve(gram, hats.T @ (weight[:, None] * _main_output(residuals)))[:, 0]
-    straight = np.column_stack([np.ones(len(term)), _standardized(term, term, weight)])
-    inner = (straight * weight[:, None]).T @ straight
-    line = np.linalg.solve(inner, straight.T @ (weight * (hats @ fitted)))
-    bend = (
-        fitted - np.column_stack([np.ones(len(points)), _standardized(points, term, weight)]) @ line
-    )
-    values = hats @ bend
-    explained = float(weight @ values**2)
-    by_chance = _UNEVEN * chi2.isf(_CHANCE / n_tested, len(points) - 2) / weight.sum()
-    if explained <= max(_WORTH_A_CURVE, by_chance) * power:
+    fitted = np.linalg.solve(gram, hats.T @ (size[:, None] * _main_output(residuals)))[:, 0]
+    straight = np.column_stack([np.ones(len(term)), _standardized(term, term, size)])
+    inner = (straight * size[:, None]).T @ straight
+    line = np.linalg.solve(inner, straight.T @ (size * (hats @ fitted)))
+    along = np.column_stack([np.ones(len(points)), _standardized(points, term, size)])
+    bend = fitted - along @ line
+    explained = float(size @ (hats @ bend) ** 2)
+    by_chance = _UNEVEN * chi2.isf(_CHANCE / n_tested, len(points) - 2)
+    if explained <= max(_WORTH_A_CURVE * weight, by_chance) * noise:
         return None
-    return PiecewiseLinear(points, bend / np.sqrt(explained / weight.sum()))
+    return PiecewiseLinear(points, bend / np.sqrt(explained / size.sum()))
 
 
 def _main_output(residuals: Residuals) -> Floats:
     """With several outputs, the direction in which they vary most along the column."""
     if residuals.mean.shape[1] == 1:
         return residuals.mean
-    scaled = residuals.mean * np.sqrt(residuals.weight)[:, None]
+    scaled = residuals.mean * np.sqrt(residuals.curvature)[:, None]
     direction = np.linalg.svd(scaled, full_matrices=False)[2][0]
     return np.asarray(residuals.mean @ direction[:, None])
 
 
-def _points(term: Floats, weight: Floats) -> Floats:
+def _points(term: Floats, size: Floats) -> Floats:
     """Quantiles of the term and its ends, or all values where these are few.
 
     Ranks are those of the middles of bins, so that the mirror image of a column has that of its
     points.
     """
-    if len(term) <= _MAX_POINTS:
-        return term
-    up_to = np.cumsum(weight)
-    middle = (up_to - weight / 2) / up_to[-1]
+    values = np.unique(term)  # a transform may join several bins
+    if len(values) <= _MAX_POINTS:
+        return values
+    up_to = np.cumsum(size)
+    middle = (up_to - size / 2) / up_to[-1]
     inner = np.interp(np.linspace(0, 1, _MAX_POINTS)[1:-1], middle, term)
     return np.unique(np.concatenate([term[:1], inner, term[-1:]]))
 
@@ -217,6 +232,6 @@ def _hats(term: Floats, points: Floats) -> Floats:
     return np.stack([np.interp(term, points, own) for own in np.eye(len(points))], axis=1)
 
 
-def _standardized(values: Floats, term: Floats, weight: Floats) -> Floats:
-    mean = np.average(term, weights=weight)
-    return np.asarray((values - mean) / np.sqrt(np.average((term - mean) ** 2, weights=weight)))
+def _standardized(values: Floats, term: Floats, size: Floats) -> Floats:
+    mean = np.average(term, weights=size)
+    return np.asarray((values - mean) / np.sqrt(np.average((term - mean) ** 2, weights=size)))

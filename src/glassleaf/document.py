@@ -1,9 +1,10 @@
 """Model files: text to a checked document and back. No numpy, no pickle, nothing is executed.
 
-A document is what ``schemas/model-v1.schema.json`` describes, as Python's own dicts and lists;
+A document is what ``schemas/model-v2.schema.json`` describes, as Python's own dicts and lists;
 floats that JSON cannot write are the words "inf", "-inf" and "nan" in the file, and floats here.
 ``parse`` returns only documents that hold: those that the schema allows and whose arrays fit
-together and are a tree. For anything else it raises ``ModelFileError``.
+together and are a tree. For anything else it raises ``ModelFileError``. A file of an older version
+is checked against its own schema, and becomes a document of this version.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from glassleaf.schema import SchemaError, check, model_schema
 Document = dict[str, Any]
 
 FORMAT = "glassleaf model"
-VERSION = 1
+VERSION = 2
 
 _LEAF = -1
 _PARTS = ("terms", "tree", "seen", "candidates")
@@ -47,9 +48,11 @@ def parse(text: bytes | str) -> Document:
             parse_float=_finite,
             object_pairs_hook=_without_repeats,
         )
-        _check_version(document)
-        root = model_schema(VERSION)
+        version = _checked_version(document)
+        root = model_schema(version)
         check(document, root, root)
+        if version == 1:
+            document = _with_no_curves(document)
         document = _decoded(document)
         check_structure(document)
     except SchemaError as error:
@@ -63,15 +66,37 @@ def parse(text: bytes | str) -> Document:
     return document
 
 
-def _check_version(document: Any) -> None:
+def _checked_version(document: Any) -> int:
+    """The version whose schema holds; that is the latest for what is no version at all."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError("This is JSON, but not a glassleaf model.")
     version = document.get("version")
-    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        return VERSION
+    if version > VERSION:
         raise ModelFileError(
             f"This model file has version {version!r:.20}, and this glassleaf reads versions up to"
             f" {VERSION}. Install a newer glassleaf, or save the model anew with this one."
         )
+    return version
+
+
+def _with_no_curves(document: Document) -> Document:
+    """A document of version 1 in the form of version 2: its models were fitted without curves."""
+    n_columns, estimator = len(document["columns"]), document["estimator"]
+    none = {
+        "curve_term": [-1] * n_columns,
+        "first_point": [0] * (n_columns + 1),
+        "point_x": [],
+        "point_z": [],
+    }
+    parameters = {"curves": False, **estimator["parameters"]}
+    return {
+        **document,
+        "version": 2,
+        "estimator": {**estimator, "parameters": parameters},
+        "terms": {**document["terms"], **none},
+    }
 
 
 def _refuse_constant(name: str) -> float:
@@ -205,11 +230,11 @@ def _check_columns(columns: list[Document]) -> None:
 
 
 def _check_terms(columns: list[Document], terms: Document) -> None:
-    n_terms, first_knot = terms["n_terms"], terms["first_knot"]
+    n_terms = terms["n_terms"]
     _require(n_terms >= 0, "n_terms is negative")
-    _require(
-        first_knot[0] == 0 and first_knot[-1] == len(terms["knot_x"]), "knots begin or end wrongly"
-    )
+    for first, x, what in (("first_knot", "knot_x", "knots"), ("first_point", "point_x", "points")):
+        inside = terms[first][0] == 0 and terms[first][-1] == len(terms[x])
+        _require(inside, f"{what} begin or end wrongly")
     for j, column in enumerate(columns):
         categories, first = column["categories"], terms["first_term"][j]
         is_category = categories is not None
@@ -219,16 +244,29 @@ def _check_terms(columns: list[Document], terms: Document) -> None:
         _require(first + width <= n_terms or first < 0, f"terms of column {j} are out of range")
         _require(terms["missing_term"][j] < n_terms, f"terms of column {j} are out of range")
         _require(math.isfinite(terms["fill"][j]), f"fill of column {j} is not finite")
-        start, stop = first_knot[j], first_knot[j + 1]
-        _require(start <= stop, f"knots of column {j} are out of range")
-        _require(start == stop or not is_category, f"column {j} has categories and knots")
-        _check_knots(terms["knot_x"][start:stop], terms["knot_z"][start:stop], j)
+        n_knots = _check_line(terms, "knot", j)
+        _require(not n_knots or not is_category, f"column {j} has categories and knots")
+        _check_curve(terms, j, is_category)
 
 
-def _check_knots(x: list[float], z: list[float], column: int) -> None:
+def _check_curve(terms: Document, column: int, is_category: bool) -> None:
+    curve, n_points = terms["curve_term"][column], _check_line(terms, "point", column)
+    _require(curve < terms["n_terms"], f"terms of column {column} are out of range")
+    _require((curve >= 0) == (n_points > 0), f"column {column} has a curve or its points, not both")
+    if curve >= 0:
+        is_number = not is_category and terms["first_term"][column] >= 0
+        _require(is_number, f"column {column} has a curve, and no number for it")
+
+
+def _check_line(terms: Document, what: str, column: int) -> int:
+    """Check the function through a column's knots or points; returns how many these are."""
+    start, stop = terms[f"first_{what}"][column], terms[f"first_{what}"][column + 1]
+    _require(start <= stop, f"{what}s of column {column} are out of range")
+    x, z = terms[f"{what}_x"][start:stop], terms[f"{what}_z"][start:stop]
     finite = all(map(math.isfinite, x)) and all(map(math.isfinite, z))
     ascending = all(before < after for before, after in zip(x, x[1:], strict=False))
-    _require(finite and ascending, f"knots of column {column} are not ascending numbers")
+    _require(finite and ascending, f"{what}s of column {column} are not ascending numbers")
+    return len(x)
 
 
 def _check_nodes(columns: list[Document], tree: Document) -> None:

@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from glassleaf.errors import describe
 from glassleaf.explanations import explain, words
 from glassleaf.explanations.fitted import Fitted, fitted
-from glassleaf.explanations.formulas import formula, link_text
+from glassleaf.explanations.formulas import CURVES_INTRO, curve_texts, formula, link_text
 from glassleaf.explanations.markdown import escaped, table
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
@@ -253,7 +253,9 @@ def _leaf_part(explanation: ModelExplanation) -> str:
                 escaped(said, 300), "<br>".join(escaped(score, 1000) for score in scores),
             ]
         )  # fmt: skip
-    return table(["leaf", "rule", "rows", "target", "score"], rows)
+    curves = "\n".join(f"- {escaped(text, 1000)}" for text in curve_texts(explanation))
+    listed = f"\n\n{CURVES_INTRO}:\n\n{curves}" if curves else ""
+    return table(["leaf", "rule", "rows", "target", "score"], rows) + listed
 
 
 def _feature_part(explanation: ModelExplanation) -> str:

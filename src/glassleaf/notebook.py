@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from glassleaf.explanations import words
+from glassleaf.explanations.curves import curve_weights
 from glassleaf.explanations.formulas import column_text
 from glassleaf.explanations.rules import Condition, split_conditions
 from glassleaf.plain import Leaf, PlainModel
@@ -32,7 +33,7 @@ def tree_html(model: PlainModel, tree: Tree) -> str:
 def _node(model: PlainModel, tree: Tree, number: int) -> str:
     node = model.nodes[number]
     if isinstance(node, Leaf):
-        return _leaf(model, node)
+        return _leaf(model, tree, node)
     below_left, below_right = split_conditions(tree, number)
     sides = _side(model, tree, node.left, below_left) + _side(model, tree, node.right, below_right)
     return f"<ul style='margin:0;padding-left:1.2em'>{sides}</ul>"
@@ -43,17 +44,20 @@ def _side(model: PlainModel, tree: Tree, child: int, asked: Condition) -> str:
     return f"<li>{escape(asked.text)}{separator}{_node(model, tree, child)}</li>"
 
 
-def _leaf(model: PlainModel, leaf: Leaf) -> str:
+def _leaf(model: PlainModel, tree: Tree, leaf: Leaf) -> str:
     label = f"<b>leaf {leaf.node}</b>, {leaf.n_samples:,} rows"
     if model.n_outputs > 1:
         return f"{label}, {model.n_outputs} scores of {len(leaf.terms)} columns"
     columns = [(term, model.columns[term.column]) for term in leaf.terms[:_MOST_TERMS]]
-    numbers = [
-        (term.slope[0], column_text(column.name, column.knots))
-        for term, column in columns
-        if term.slope
-    ]
-    others = [f"[{words.name(column.name)}]" for term, column in columns if not term.slope]
+    numbers, others = [], []
+    for term, column in columns:
+        bend = curve_weights(tree, leaf.node, term.column)
+        if term.slope:
+            numbers.append((term.slope[0], column_text(column.name, column.knots)))
+        if bend:
+            numbers.append((bend[0], f"curve({words.name(column.name)})"))
+        if not term.slope and not bend:
+            others.append(f"[{words.name(column.name)}]")
     if len(leaf.terms) > _MOST_TERMS:
         others.append(f"{len(leaf.terms) - _MOST_TERMS} more")
     formula = words.signed_sum([(leaf.intercept[0], ""), *numbers], 3)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 
 from glassleaf.document import Document
 
 Label = str | int | float | bool
 Numbers = tuple[float, ...]  # one per output
+Points = tuple[tuple[float, float], ...]
 
 # Beyond this the exponential of a raw prediction counts as that of this; see losses.
 LARGEST_EXPONENT = 500.0
@@ -23,12 +25,17 @@ _LINKS = {"squared_error": "identity", "huber": "identity", "poisson": "log", "g
 
 @dataclass(frozen=True)
 class PlainColumn:
-    """An input column; ``knots`` are the points of its transform, ``fill`` its term if missing."""
+    """An input column; ``knots`` are the points of its transform, ``fill`` its term if missing.
+
+    ``curve`` are the points of one more function, of the column's term; see :class:`Term`. Both are
+    linear between their points and constant beyond them; without points there is none.
+    """
 
     name: str
     categories: tuple[Label, ...] | None
-    knots: tuple[tuple[float, float], ...]
+    knots: Points
     fill: float
+    curve: Points
 
     @property
     def is_category(self) -> bool:
@@ -56,16 +63,27 @@ class Split:
 class Term:
     """What a column adds in a leaf, one number per output; empty where it adds nothing.
 
-    ``missing`` is added where the value is missing; ``slope`` times the transformed value (or
-    ``fill``) within ``low`` .. ``high``, for numbers; or what its category has in ``categories``.
+    ``missing`` is added where the value is missing; for numbers, ``slope`` times the transformed
+    value (or ``fill``) within ``low`` .. ``high``, and ``bend`` times the column's curve of that
+    same value; or what its category has in ``categories``.
     """
 
     column: int
     missing: Numbers
     slope: Numbers
+    bend: Numbers
     low: float
     high: float
     categories: dict[int, Numbers]
+
+    @property
+    def of_value(self) -> bool:
+        """Whether it depends on the number itself, not only on whether it is missing."""
+        return bool(self.slope or self.bend)
+
+    @property
+    def is_clamped(self) -> bool:
+        return self.low > -inf or self.high < inf
 
 
 @dataclass(frozen=True)
@@ -102,6 +120,16 @@ class PlainModel:
         found = {node.column for node in self.nodes if isinstance(node, Split)}
         return sorted(found | {term.column for leaf in self.leaves for term in leaf.terms})
 
+    @property
+    def numbers(self) -> list[int]:
+        """Positions of the columns whose numbers some leaf looks at."""
+        return sorted({t.column for leaf in self.leaves for t in leaf.terms if t.of_value})
+
+    @property
+    def bent(self) -> list[int]:
+        """Positions of the columns whose curves some leaf looks at."""
+        return sorted({t.column for leaf in self.leaves for t in leaf.terms if t.bend})
+
     def paths(self) -> Iterator[tuple[Leaf, list[tuple[Split, bool]]]]:
         """Every leaf, from left to right, with the splits above it and whether it lies left."""
         waiting: list[tuple[int, list[tuple[Split, bool]]]] = [(0, [])]
@@ -133,12 +161,17 @@ def from_document(document: Document) -> PlainModel:
 
 def _column(document: Document, j: int) -> PlainColumn:
     column, terms = document["columns"][j], document["terms"]
-    here = slice(terms["first_knot"][j], terms["first_knot"][j + 1])
+
+    def points(what: str) -> Points:
+        here = slice(terms[f"first_{what}"][j], terms[f"first_{what}"][j + 1])
+        return tuple(zip(terms[f"{what}_x"][here], terms[f"{what}_z"][here], strict=True))
+
     return PlainColumn(
         column["name"],
         None if column["categories"] is None else tuple(column["categories"]),
-        tuple(zip(terms["knot_x"][here], terms["knot_z"][here], strict=True)),
+        points("knot"),
         terms["fill"][j],
+        points("point"),
     )
 
 
@@ -163,7 +196,7 @@ def _leaf(document: Document, node: int) -> Leaf:
     terms = (_term(document, node, j) for j in range(len(document["columns"])))
     return Leaf(
         node=node,
-        terms=tuple(term for term in terms if term.missing or term.slope or term.categories),
+        terms=tuple(term for term in terms if term.missing or term.of_value or term.categories),
         intercept=tuple(tree["intercept"][node]),
         n_samples=tree["n_samples"][node],
     )
@@ -173,6 +206,7 @@ def _term(document: Document, node: int, j: int) -> Term:
     terms, tree = document["terms"], document["tree"]
     coef = tree["coef"][node]
     first, missing = terms["first_term"][j], terms["missing_term"][j]
+    curve = terms["curve_term"][j]
     categories = document["columns"][j]["categories"]
 
     def numbers(term: int) -> Numbers:
@@ -186,6 +220,7 @@ def _term(document: Document, node: int, j: int) -> Term:
         column=j,
         missing=numbers(missing) if missing >= 0 else (),
         slope=numbers(first) if first >= 0 and categories is None else (),
+        bend=numbers(curve) if curve >= 0 else (),
         low=tree["clamp_low"][node][j],
         high=tree["clamp_high"][node][j],
         categories={code: found for code, found in by_code.items() if found},

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
+from glassleaf.curves import curve_columns
 from glassleaf.design import Design
 from glassleaf.search import Split
 from glassleaf.splitting import Node
@@ -35,17 +36,50 @@ def mean_targets(
     return mean if n_classes else np.asarray(mean * scale + center)
 
 
+def curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) -> Floats:
+    """Covariance of every column's term and its curve in every node, 0 for columns without one.
+
+    Where leaves were narrowed, it is that of the clamped rows, in the nodes above them too.
+    """
+    columns = np.flatnonzero(design.terms.curve_term >= 0)
+    out = np.zeros((len(nodes), len(design.terms.curve_term)))
+    if not len(columns):
+        return out
+    drawn = curve_columns(design)
+    place, source = np.array([(own.place, own.source) for own in drawn]).T
+    leaves = [node for node in nodes if node.children is None]
+    sums = backend.sum(on_rows.curve_products, [(node.id, drawn) for node in leaves])
+    weight = np.array([node.model.weight for node in nodes])
+    mean = np.zeros((len(nodes), 2, len(columns)))
+    for node, total in zip(leaves, sums, strict=True):
+        model, (curve, own, product) = node.model, total.T / node.model.weight
+        unit = model.unit[place] * model.unit[source]
+        out[node.id, columns] = unit * (product - curve * own)
+        mean[node.id, 0] = model.center[place] + model.unit[place] * curve
+        mean[node.id, 1] = model.center[source] + model.unit[source] * own
+    for node in reversed(nodes):  # children come after their parents
+        if node.children is not None:
+            below = list(node.children)
+            share = weight[below] / weight[below].sum()
+            mean[node.id] = np.tensordot(share, mean[below], axes=1)
+            apart = (mean[below] - mean[node.id]).prod(axis=1)
+            out[node.id, columns] = share @ (out[below][:, columns] + apart)
+    return out
+
+
 def what_was_seen(
     nodes: Sequence[Node],
     columns: Sequence[Column],
     ranges: tuple[Floats, Floats],
     design: Design,
     target: Floats,
+    bend: Floats,
     scale: float,
 ) -> Seen:
     """Gather the records; ``target`` are the means of ``mean_targets``.
 
-    ``ranges`` are the smallest and largest value of every numeric column.
+    ``bend`` is from ``curve_covariances``; ``ranges`` are the smallest and largest value of every
+    numeric column.
     """
     is_linear = nodes[0].model.custom is None
     n_terms = design.terms.n_terms if is_linear else 0
@@ -55,7 +89,7 @@ def what_was_seen(
             model, term = node.model, design.layout.term
             mean[node.id, term] = model.center + model.unit * model.mean
             spread[node.id, term] = model.unit * model.spread
-    return Seen(mean, spread, target, *ranges, _candidates(nodes, columns, scale))
+    return Seen(mean, spread, target, *ranges, _candidates(nodes, columns, scale), bend)
 
 
 def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) -> Candidates:

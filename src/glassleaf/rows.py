@@ -248,6 +248,17 @@ def set_curves(
         dense[:, own.place] = (value - center[own.place]) / unit[own.place]
 
 
+def curve_products(rows: Rows, node: int, curves: Sequence[DrawnCurve]) -> Floats:
+    """For every curve the weighted sums of it, of its source, and of their product, as stored."""
+    here = slice(*rows.spans[node])
+    dense, weight = rows.dense[here], rows.weight[here]
+    out = np.empty((len(curves), 3))
+    for k, own in enumerate(curves):
+        curve, source = dense[:, own.place], dense[:, own.source]
+        out[k] = weight @ curve, weight @ source, (weight * curve) @ source
+    return out
+
+
 def _column_sums(
     rows: Rows, start: int, stop: int, factors: Floats, squared: bool = False
 ) -> Floats:
@@ -453,39 +464,29 @@ def set_residuals(
     rows.vectors[start:stop, -1] = weight
 
 
-def set_linear_residuals(
-    rows: Rows,
-    node: int,
-    part: int,
-    parts: int,
-    coef: Floats,
-    intercept: Floats,
-    start_at: Floats,
-    loss: Loss,
+def set_newton_residuals(
+    rows: Rows, node: int, part: int, parts: int, coef: Floats, intercept: Floats, loss: Loss
 ) -> None:
-    """Store (r, weight) as ``set_residuals`` does, under the quadratic loss around a constant."""
+    """Store (r, ..., curvature) of every row; with several outputs, the mean of theirs."""
     start, stop = _part(rows, node, part, parts)
     n_outputs = len(intercept)
     weight = rows.weight[start:stop]
-    constant = np.tile(start_at, (stop - start, 1))
-    given = constant.ravel() if n_outputs == 1 else constant
+    raw = raw_prediction(rows, start, stop, coef, intercept)
+    given = raw.ravel() if n_outputs == 1 else raw
     _, slope, curvature = loss.derivatives(rows.target[start:stop], given)
-    change = raw_prediction(rows, start, stop, coef, intercept) - start_at
-    slope = slope.reshape(-1, n_outputs).copy()
-    packed = curvature.reshape(stop - start, -1)
-    for pair, (k, other) in enumerate(zip(*np.tril_indices(n_outputs), strict=True)):
-        slope[:, k] += packed[:, pair] * change[:, other]
-        if k != other:
-            slope[:, other] += packed[:, pair] * change[:, k]
-    rows.vectors[start:stop, :-1] = slope * weight[:, None]
-    rows.vectors[start:stop, -1] = weight
+    slope = slope.reshape(-1, n_outputs)
+    own = np.flatnonzero(np.equal(*np.tril_indices(n_outputs)))  # of the packed triangle
+    rows.vectors[start:stop] = 0.0  # there may be room for more
+    rows.vectors[start:stop, :n_outputs] = slope * weight[:, None]
+    rows.vectors[start:stop, -1] = weight * curvature.reshape(stop - start, -1)[:, own].mean(axis=1)
 
 
-def residual_power(rows: Rows, node: int) -> float:
-    """The weighted sum of the squares of the residuals that are stored."""
-    vectors = rows.vectors[slice(*rows.spans[node])]
-    weighted = vectors[vectors[:, -1] > 0]
-    return float(((weighted[:, :-1] ** 2).sum(axis=1) / weighted[:, -1]).sum())
+def residual_squares(rows: Rows, node: int, n_outputs: int) -> float:
+    """The weighted sum of squares of the residuals that are stored, the mean over the outputs."""
+    here = slice(*rows.spans[node])
+    weight = rows.weight[here]
+    squares = (rows.vectors[here, :n_outputs] ** 2).mean(axis=1)
+    return float(np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0).sum())
 
 
 def set_loss_differences(

@@ -9,19 +9,19 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from math import exp, inf, isfinite
+from math import exp, isfinite
 from typing import Any, cast
 
 from glassleaf import document, plain
 from glassleaf.errors import describe
-from glassleaf.plain import LARGEST_EXPONENT, Leaf, PlainColumn, PlainModel, Split
+from glassleaf.plain import LARGEST_EXPONENT, Leaf, PlainColumn, PlainModel, Split, Term
 from glassleaf.values import is_missing
 
 _UNKNOWN = -1  # code of a category that training never saw; None is missing
 
 Row = Sequence[Any] | Mapping[str, Any]
-# A cell to what it adds to the sum of a leaf.
-_Adder = Callable[[Any], float]
+# The sum of a leaf before a cell, and the cell, to the sum with it: term by term, as predict adds.
+_Adder = Callable[[float, Any], float]
 
 
 def load_scorer(path: str | os.PathLike[str]) -> Scorer:
@@ -147,7 +147,7 @@ class Scorer:
             for column, slope, adder in adders:
                 value = values[column]
                 if slope is None or type(value) is not float or value - value != 0.0:
-                    total += adder(value)
+                    total = adder(total, value)
                 else:
                     total += slope * value
             sums.append(total + intercept)
@@ -178,8 +178,8 @@ def _adders(leaf: Leaf, model: PlainModel, output: int) -> tuple[tuple[int, Any,
             out.append((term.column, None, _category_adder(by_code, missing, column)))
             continue
         slope = term.slope[output] if term.slope else 0.0
-        is_plain = not column.knots and term.low == -inf and term.high == inf
-        adder = _number_adder(slope, term.low, term.high, missing, column)
+        is_plain = not (column.knots or term.bend or term.is_clamped)
+        adder = _number_adder(term, output, column)
         out.append((term.column, slope if is_plain else None, adder))
     return tuple(out)
 
@@ -187,27 +187,31 @@ def _adders(leaf: Leaf, model: PlainModel, output: int) -> tuple[tuple[int, Any,
 def _category_adder(by_code: dict[int, float], missing: float, column: PlainColumn) -> _Adder:
     read = _reader(column)
 
-    def adder(value: Any) -> float:
+    def adder(total: float, value: Any) -> float:
         code = read(value)
-        return missing if code is None else by_code.get(code, 0.0)
+        return total + (missing if code is None else by_code.get(code, 0.0))
 
     return adder
 
 
-def _number_adder(
-    slope: float, low: float, high: float, missing: float, column: PlainColumn
-) -> _Adder:
-    if_missing = missing + slope * min(max(column.fill, low), high)
-    read = _reader(column)
+def _number_adder(term: Term, output: int, column: PlainColumn) -> _Adder:
+    slope, bend = (found[output] if found else 0.0 for found in (term.slope, term.bend))
+    missing = term.missing[output] if term.missing else 0.0
+    low, high, fill, read = term.low, term.high, column.fill, _reader(column)
     xs, zs = zip(*column.knots, strict=True) if column.knots else ((), ())
+    curve_xs, curve_zs = zip(*column.curve, strict=True) if bend else ((), ())
 
-    def adder(value: Any) -> float:
+    def adder(total: float, value: Any) -> float:
         if type(value) is not float or value - value != 0.0:  # missing, infinite, or of no speed
             value = read(value)
-            if value is None:
-                return if_missing
-        z = interpolated(value, xs, zs) if xs else value
-        return slope * (low if z < low else high if z > high else z)
+        if value is None:
+            total += missing
+            z = fill
+        else:
+            z = interpolated(value, xs, zs) if xs else value
+        z = low if z < low else high if z > high else z
+        total += slope * z
+        return total + bend * interpolated(z, curve_xs, curve_zs) if curve_xs else total
 
     return adder
 

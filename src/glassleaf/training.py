@@ -25,7 +25,7 @@ from glassleaf.parts import Part
 from glassleaf.preparation import Roles, Wishes, learn
 from glassleaf.progress import Observed, is_watched
 from glassleaf.pruning import prune_by_held_out, prune_weakest
-from glassleaf.records import category_sides, mean_targets, what_was_seen
+from glassleaf.records import category_sides, curve_covariances, mean_targets, what_was_seen
 from glassleaf.renormalizers import Renormalizer
 from glassleaf.rounding import to_digits
 from glassleaf.search import Question
@@ -108,7 +108,9 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
     is_clamped = bool(settings.clamp) and settings.weak_model is None
     ranges = _clamps(backend, nodes, design) if is_clamped else None
     target = mean_targets(backend, nodes, settings.n_classes, units.center, units.scale)
-    seen = what_was_seen(nodes, plan.columns, (plan.low, plan.high), design, target, units.scale)
+    bend = curve_covariances(backend, nodes, design)
+    ranges_seen = plan.low, plan.high
+    seen = what_was_seen(nodes, plan.columns, ranges_seen, design, target, bend, units.scale)
     tree = _to_tree(nodes, plan.columns, design, units.center, units.scale, ranges, seen)
     if settings.weak_model is None or plan.plain is None:
         return tree

@@ -20,7 +20,7 @@ Inner nodes keep the model that chose their split.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,8 @@ class Seen:
     """What training saw. Explanations read it; predictions do not.
 
     ``mean[i], spread[i]`` are those of the terms in node i (none for models of your own),
-    ``target[i]`` the mean of y (one number) or the share of every class. ``low[j], high[j]`` is
+    ``bend[i, j]`` the covariance of column j's term and its curve there, 0 without one.
+    ``target[i]`` is the mean of y (one number) or the share of every class. ``low[j], high[j]`` is
     the range of numeric column j in all rows, NaN where all values are missing.
     """
 
@@ -87,6 +88,11 @@ class Seen:
     low: Floats
     high: Floats
     candidates: Candidates
+    bend: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        if not self.bend.size:  # a file from before there were curves
+            object.__setattr__(self, "bend", np.zeros((len(self.mean), len(self.low))))
 
 
 @dataclass(frozen=True)

@@ -277,20 +277,6 @@ class LinearModels:
                     model.alpha, model.penalty = fit.penalty.alpha, fit.penalty.value(fit.theta)
                     del fits[node]
 
-    def take_step(self, node: int, model: NodeModel) -> Floats:
-        """Move a model by one Newton step; returns the mean curvature where it started.
-
-        From a constant that is the regression on the residuals, whatever the loss.
-        """
-        sums = self._round({node: (model, self._new_fit(model))})[node]
-        assert sums.hessian is not None
-        curvature = sums.hessian[:, -1, :, -1] / model.weight
-        change, _ = QuadraticModel(sums.hessian, self._penalty_of(model)).step(
-            model.theta, sums.gradient
-        )
-        model.theta = model.theta + change
-        return curvature
-
     def _penalty_of(self, model: NodeModel) -> Penalty:
         penalty = replace(self._penalty, alpha=model.alpha, towards=model.towards)
         if model.is_left_out is None:

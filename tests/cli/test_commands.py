@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from csv_files import Call, write_csv
+from rich.console import Console
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.cli.drawing import print_tree
 from glassleaf.cli.tour import loans
 
 
@@ -41,6 +45,23 @@ def test_show_as_json(call: Call, model: Path) -> None:
     assert [leaf["rows"] for leaf in found["leaves"]]
     assert sum(leaf["rows"] for leaf in found["leaves"]) == 600
     assert found["classes"] == ["no", "yes"]
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_drawing_of_curves(n_classes: int) -> None:
+    rng = np.random.default_rng(0)
+    X = pa.table({"age": rng.uniform(20, 60, 2000), "z": rng.normal(size=2000)})
+    y = np.abs(X["age"].to_numpy() - 40) / 5 + X["z"].to_numpy()
+    if n_classes:
+        y = np.digitize(y, [1, 3])
+    maker: Any = ModelTreeClassifier if n_classes else ModelTreeRegressor
+    estimator = maker(max_depth=0).fit(X, y)
+    weight = np.atleast_2d(estimator.tree_.coef[0])[0, estimator.tree_.terms.curve_term[0]]
+    for data in (None, X):
+        written = io.StringIO()
+        print_tree(Console(width=120, file=written), estimator, data, 0)
+        (line,) = [row for row in written.getvalue().splitlines() if "curve(age)" in row]
+        assert f"{weight:.4g}" in line and (n_classes or "█" in line)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "classes", "one leaf", "log"])

@@ -72,6 +72,14 @@ def test_the_compiled_file_is_what_predict_says(compiled, kind):
     )
 
 
+def test_a_curve_is_written_once():
+    source = to_c(zoo.case("multiclass, curves, clamp").model)
+    for j in range(3):
+        assert source.count(f"curve_{j}[]") == 1 and source.count(f"curve_{j},") > 3
+    unused = to_c(zoo.case("binary, curves without lines").model)
+    assert "curve_0[]" in unused and "curve_1[]" not in unused
+
+
 def test_a_deep_tree(compiled):
     model, X = deep_model()
     leaves, found = predict(compiled(to_c(model)), X, 1)

@@ -49,6 +49,13 @@ def test_the_evaluator_says_what_predict_says(evaluated, kind):
     assert found["label"].tolist() == case.model.predict(case.table).tolist()
 
 
+def test_a_curve_is_written_once():
+    text = to_pmml(zoo.case("multiclass, curves, clamp").model)
+    for j in range(3):
+        assert text.count(f'<DefineFunction name="curve_{j}"') == 1
+    assert text.count("<NormContinuous") == 3
+
+
 @pytest.mark.parametrize(
     "labels",
     [[False, True], [3, 7], [0.0, 2.0], ["no", "yes"]],

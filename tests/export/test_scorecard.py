@@ -85,7 +85,7 @@ def test_excel_holds_the_same(tmp_path, kind):
 def test_points_double_the_odds(rng):
     X = pd.DataFrame({"x": rng.normal(size=2000)})
     bad = (rng.random(2000) < 1 / (1 + np.exp(3 - X["x"]))).astype(int)
-    model = ModelTreeClassifier(max_depth=0, clamp=False).fit(X, bad)
+    model = ModelTreeClassifier(max_depth=0, clamp=False, curves=False).fit(X, bad)
     base, slope, _ = to_scorecard(model, base_score=600, base_odds=50, pdo=20).attributes
     # At x = 0 the odds of being good, and the score that belongs to them by the definition.
     odds = np.divide(*model.predict_proba(pd.DataFrame({"x": [0.0]}))[0])
@@ -93,6 +93,18 @@ def test_points_double_the_odds(rng):
     assert slope.per_unit < 0  # more x, more bad
     other = to_scorecard(model, good=1).attributes[1]
     assert other.per_unit == pytest.approx(-slope.per_unit)
+
+
+def test_a_curve_is_lines_of_the_same_column(rng):
+    X = pd.DataFrame({"x": rng.uniform(-3, 3, size=2000)})
+    model = ModelTreeRegressor(max_depth=0).fit(X, X["x"] ** 2)
+    _, *lines, missing = to_scorecard(model).attributes
+    points = model.tree_.terms.point_x
+    assert [line.up_to for line in lines[:-1]] == sorted({*points, *model.tree_.clamp_low[0],
+                                                          *model.tree_.clamp_high[0]})  # fmt: skip
+    slopes = [line.per_unit for line in lines]
+    assert slopes[0] == slopes[-1] == 0.0 and slopes[2] < -1 and slopes[-3] > 1
+    assert {line.column for line in lines} == {"x"} and missing.attribute == "missing"
 
 
 def test_rounded_points():

@@ -12,6 +12,7 @@ from glassleaf.cli.screen import bar, signed_bar
 from glassleaf.deployment import plain_model
 from glassleaf.errors import require
 from glassleaf.explanations import words
+from glassleaf.explanations.curves import curve_weights
 from glassleaf.explanations.formulas import column_text, is_rescaled, link_text
 from glassleaf.explanations.rules import split_conditions
 from glassleaf.plain import Leaf, PlainModel, Term
@@ -35,10 +36,12 @@ class Scale:
     """How long the bars are: by what one more spread of a column adds in a leaf.
 
     ``spread[node, column]`` is a standard deviation within the leaf (1 for categories), where it is
-    known; else it makes the bars of a column, which have the same unit in all leaves, comparable.
+    known, and ``bent`` that of the column's curve; else they make the bars of a column, which have
+    the same unit in all leaves, comparable.
     """
 
     spread: Floats
+    bent: Floats
     is_known: bool
     longest: float
 
@@ -49,65 +52,77 @@ def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
     Rows X say how much the columns vary; without them, what training saw does.
     """
     model, tree = plain_model(estimator), estimator.tree_
-    scale = _scale(model, tree, None if X is None else _from_rows(model, X, estimator.apply(X)))
+    known = _remembered(tree) if X is None else _from_rows(model, tree, X, estimator.apply(X))
+    scale = _scale(model, tree, known)
     root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")
     _grow(root, model, tree, 0, scale, n_terms)
     out.print(_heading(model, tree))
-    out.print(_legend(model, scale), style="dim")
+    out.print(_legend(model, scale, bool(len(tree.terms.point_x))), style="dim")
     out.print(root)
 
 
 # --- how long the bars are -----------------------------------------------------------------------
 
 
-def _scale(model: PlainModel, tree: Tree, spread: Floats | None) -> Scale:
-    if spread is None:
-        spread = _remembered(tree)
-    is_known = spread is not None
-    if spread is None:
-        spread = _between_leaves(model)
-    effects = [abs(_effect(term, leaf, spread)) for leaf in model.leaves for term in leaf.terms]
-    return Scale(spread, is_known, max(effects, default=0.0))
+def _scale(model: PlainModel, tree: Tree, known: tuple[Floats, Floats] | None) -> Scale:
+    spread, bent = known or _between_leaves(model, tree)
+    effects = [
+        max(abs(_effect(term, leaf, spread)), abs(_bend(tree, term, leaf, bent)))
+        for leaf in model.leaves
+        for term in leaf.terms
+    ]
+    return Scale(spread, bent, known is not None, max(effects, default=0.0))
 
 
-def _from_rows(model: PlainModel, X: Any, leaves: NDArray[np.int64]) -> Floats:
-    """Spreads of the columns among the rows of every leaf."""
-    out = np.zeros((len(model.nodes), len(model.columns)))
+def _from_rows(
+    model: PlainModel, tree: Tree, X: Any, leaves: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """Spreads of the columns and of their curves among the rows of every leaf."""
+    out, bent = np.zeros((2, len(model.nodes), len(model.columns)))
     for j, column in enumerate(model.columns):
         if column.categories is not None:
             out[:, j] = 1.0
             continue
+        curve = tree.terms.curve(j)
         values = np.asarray(X[column.name].to_numpy(), dtype=np.float64)
         if column.knots:
             x, z = np.array(column.knots).T
             values = np.interp(values, x, z)
         for leaf in np.unique(leaves):
             here = values[leaves == leaf]
-            out[leaf, j] = np.nanstd(here) if np.isfinite(here).any() else 0.0
-    return out
+            if np.isfinite(here).any():
+                out[leaf, j] = np.nanstd(here)
+                if curve is not None:
+                    clamp = tree.clamp_low[leaf, j], tree.clamp_high[leaf, j]
+                    bent[leaf, j] = np.nanstd(curve(np.clip(here, *clamp)))
+    return out, bent
 
 
-def _remembered(tree: Tree) -> Floats | None:
+def _remembered(tree: Tree) -> tuple[Floats, Floats] | None:
     """Spreads that the tree keeps of its training rows; models of older files have none."""
     by_term = None if tree.records is None else tree.records.spread
     if by_term is None or not by_term.shape[1]:
         return None
-    first = np.asarray(tree.terms.first_term)
-    out = np.where(first >= 0, by_term[:, np.maximum(first, 0)], 0.0)
-    out[:, np.asarray(tree.terms.is_category, dtype=bool)] = 1.0
-    return np.asarray(out)
+    terms = tree.terms
+    out, bent = (
+        np.where(term >= 0, by_term[:, np.maximum(term, 0)], 0.0)
+        for term in (np.asarray(terms.first_term), np.asarray(terms.curve_term))
+    )
+    out[:, np.asarray(terms.is_category, dtype=bool)] = 1.0
+    return out, bent
 
 
-def _between_leaves(model: PlainModel) -> Floats:
-    largest = np.zeros(len(model.columns))
+def _between_leaves(model: PlainModel, tree: Tree) -> tuple[Floats, Floats]:
+    largest = np.zeros((2, len(model.columns)))
     ones = np.ones((len(model.nodes), len(model.columns)))
     for leaf in model.leaves:
         for term in leaf.terms:
-            found = abs(_effect(term, leaf, ones))
-            largest[term.column] = max(largest[term.column], found)
+            found = abs(_effect(term, leaf, ones)), abs(_bend(tree, term, leaf, ones))
+            largest[:, term.column] = np.maximum(largest[:, term.column], found)
     with np.errstate(divide="ignore"):
         one = np.where(largest > 0, 1.0 / largest, 0.0)
-    return np.tile(one, (len(model.nodes), 1))
+    spread, bent = (np.tile(own, (len(model.nodes), 1)) for own in one)
+    return spread, bent
 
 
 def _effect(term: Term, leaf: Leaf, spread: Floats) -> float:
@@ -118,6 +133,12 @@ def _effect(term: Term, leaf: Leaf, spread: Floats) -> float:
     else:
         size = max(term.slope, key=abs, default=0.0)
     return float(size * spread[leaf.node, term.column])
+
+
+def _bend(tree: Tree, term: Term, leaf: Leaf, bent: Floats) -> float:
+    """What a column's curve adds per spread of it."""
+    weights = curve_weights(tree, leaf.node, term.column)
+    return float(max(weights, key=abs, default=0.0) * bent[leaf.node, term.column])
 
 
 # --- the tree ------------------------------------------------------------------------------------
@@ -136,7 +157,7 @@ def _heading(model: PlainModel, tree: Tree) -> Any:
     )
 
 
-def _legend(model: PlainModel, scale: Scale) -> str:
+def _legend(model: PlainModel, scale: Scale, has_curves: bool) -> str:
     """How a leaf's numbers become a prediction, and what its bars are."""
     link = link_text(model.link, model.classes)
     if model.n_outputs > 1:
@@ -148,7 +169,8 @@ def _legend(model: PlainModel, scale: Scale) -> str:
     )
     rescaled = any(is_rescaled(column.knots) for column in model.columns)
     own_scale = " score(x): x on a scale of its own." if rescaled else ""
-    return f"A leaf adds up a score: {link}. {bars}{own_scale}"
+    curves = " curve(x): what bends, the same curve in all leaves." if has_curves else ""
+    return f"A leaf adds up a score: {link}. {bars}{own_scale}{curves}"
 
 
 def _grow(
@@ -156,7 +178,8 @@ def _grow(
 ) -> None:
     node = model.nodes[node_id]
     if isinstance(node, Leaf):
-        branch.label = rich_console.Group(branch.label, *_leaf_lines(model, node, scale, n_terms))
+        lines = _leaf_lines(model, tree, node, scale, n_terms)
+        branch.label = rich_console.Group(branch.label, *lines)
         return
     sides = zip((node.left, node.right), split_conditions(tree, node_id), strict=True)
     for child, condition in sides:
@@ -164,7 +187,7 @@ def _grow(
         _grow(branch.add(label), model, tree, child, scale, n_terms)
 
 
-def _leaf_lines(model: PlainModel, leaf: Leaf, scale: Scale, n_terms: int) -> list[Any]:
+def _leaf_lines(model: PlainModel, tree: Tree, leaf: Leaf, scale: Scale, n_terms: int) -> list[Any]:
     total = sum(other.n_samples for other in model.leaves)
     share = leaf.n_samples / total if total else 0.0
     rows = text.Text.assemble(
@@ -172,12 +195,20 @@ def _leaf_lines(model: PlainModel, leaf: Leaf, scale: Scale, n_terms: int) -> li
         (bar(share, _ROWS_WIDTH), "green"),
         f" {leaf.n_samples:,} rows, {share:.0%}",
     )
-    terms = sorted(leaf.terms, key=lambda term: -abs(_effect(term, leaf, scale.spread)))
+
+    def size(term: Term) -> float:
+        line, bend = _effect(term, leaf, scale.spread), _bend(tree, term, leaf, scale.bent)
+        return max(abs(line), abs(bend))
+
+    terms = sorted(leaf.terms, key=lambda term: -size(term))
     if not scale.is_known:
         terms = list(leaf.terms)
     shown = terms[:n_terms] if n_terms else terms
     many = model.n_outputs > 1
-    grid = _classes_grid(model, leaf, shown) if many else _grid(model, leaf, shown, scale)
+    if many:
+        grid = _classes_grid(model, tree, leaf, shown)
+    else:
+        grid = _grid(model, tree, leaf, shown, scale)
     out = [rows, grid]
     if len(terms) > len(shown):
         more = len(terms) - len(shown)
@@ -186,7 +217,7 @@ def _leaf_lines(model: PlainModel, leaf: Leaf, scale: Scale, n_terms: int) -> li
     return out
 
 
-def _grid(model: PlainModel, leaf: Leaf, terms: list[Term], scale: Scale) -> Any:
+def _grid(model: PlainModel, tree: Tree, leaf: Leaf, terms: list[Term], scale: Scale) -> Any:
     grid = rich_table.Table.grid(padding=(0, 2))
     grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
     grid.add_column(justify="right", no_wrap=True)
@@ -206,7 +237,17 @@ def _grid(model: PlainModel, leaf: Leaf, terms: list[Term], scale: Scale) -> Any
         slope = words.number(term.slope[0], 4) if term.slope else ""
         missing = f"missing {term.missing[0]:+.3g}" if term.missing else ""
         grid.add_row(name, slope, blocks, missing)
+        weights = curve_weights(tree, leaf.node, term.column)
+        if weights:  # it goes up and down: a bar without a sign
+            added = abs(_bend(tree, term, leaf, scale.bent))
+            share = added / scale.longest if scale.longest else 0.0
+            blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="yellow")
+            grid.add_row(_curve_name(column.name), words.number(weights[0], 4), blocks, "")
     return grid
+
+
+def _curve_name(name: str) -> str:
+    return f"curve({words.name(name, _LONGEST_NAME - len('curve()'))})"
 
 
 def _extremes(model: PlainModel, term: Term) -> str:
@@ -217,7 +258,7 @@ def _extremes(model: PlainModel, term: Term) -> str:
     return f"{low} {least:+.3g}" if low == high else f"{low} {least:+.3g} .. {high} {most:+.3g}"
 
 
-def _classes_grid(model: PlainModel, leaf: Leaf, terms: list[Term]) -> Any:
+def _classes_grid(model: PlainModel, tree: Tree, leaf: Leaf, terms: list[Term]) -> Any:
     classes = list(model.classes or ())[:_MOST_CLASSES]
     grid = rich_table.Table.grid(padding=(0, 2))
     grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
@@ -234,6 +275,9 @@ def _classes_grid(model: PlainModel, leaf: Leaf, terms: list[Term]) -> Any:
         name = model.columns[term.column].name
         slopes = [_class_cell(term, k) for k in range(len(classes))]
         grid.add_row(name, *slopes)
+        weights = curve_weights(tree, leaf.node, term.column)[: len(classes)]
+        if weights:
+            grid.add_row(_curve_name(name), *(words.number(own, 4) for own in weights))
     return grid
 
 

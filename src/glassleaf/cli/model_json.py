@@ -38,6 +38,8 @@ def _term(model: PlainModel, term: Term) -> dict[str, Any]:
     out: dict[str, Any] = {"column": column.name}
     if term.slope:
         out["slope"] = _numbers(term.slope)
+    if term.bend:
+        out["curve"] = _numbers(term.bend)
     if term.categories and column.categories is not None:
         out["categories"] = {
             str(column.categories[code]): _numbers(found) for code, found in term.categories.items()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from glassleaf._kernels import interpolate
+
 
 def _kernel(function):
     return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
@@ -17,15 +19,17 @@ def _kernel(function):
 
 @_kernel
 def effects(
-    Z, node, coef, mean, shift, low, high, first_term, is_category, missing_term, fill, out
-):
+    Z, node, coef, mean, shift, low, high, first_term, is_category, missing_term, fill,
+    curve_term, first_point, point_x, point_z, out,
+):  # fmt: skip
     """What every column adds under the model of one node, relative to its mean there.
 
-    ``shift[node, column, k]`` is the mean of what the column's indicators add.
+    ``shift[node, column, k]`` is the mean of what the column's indicators and its curve add.
     """
     for column in range(Z.shape[0]):
         first, missing = first_term[column], missing_term[column]
         least, most = low[node, column], high[node, column]
+        curve, start, stop = curve_term[column], first_point[column], first_point[column + 1]
         for k in range(coef.shape[1]):
             offset = shift[node, column, k]
             if_missing = (coef[node, k, missing] if missing >= 0 else 0.0) - offset
@@ -41,11 +45,18 @@ def effects(
                 continue
             slope = coef[node, k, first] if first >= 0 else 0.0
             center = mean[node, first] if first >= 0 else 0.0
-            if_missing += slope * (min(max(fill[column], least), most) - center)
+            filled = min(max(fill[column], least), most)
+            if_missing += slope * (filled - center)
             for i in range(Z.shape[1]):
                 z = Z[column, i]
                 value = slope * (min(max(z, least), most) - center) - offset
                 out[column, k, i] = value if z == z else if_missing
+            bend = coef[node, k, curve] if curve >= 0 else 0.0
+            if bend != 0.0:
+                for i in range(Z.shape[1]):
+                    z = Z[column, i]
+                    z = min(max(z, least), most) if z == z else filled
+                    out[column, k, i] += bend * interpolate(z, start, stop, point_x, point_z)
 
 
 # --- Shapley values ------------------------------------------------------------------------------

@@ -54,11 +54,12 @@ def additive(tree: Tree) -> Additive:
     center = intercept + np.einsum("nkt,nt->nk", coef, mean)
     shift = np.zeros((n_nodes, len(tree.columns), n_outputs))
     for column in range(len(tree.columns)):
-        indicators = indicator_terms(tree, column)
-        shift[:, column] = np.einsum("nkt,nt->nk", coef[:, :, indicators], mean[:, indicators])
+        fixed = indicator_terms(tree, column) + curve_terms(tree, column)
+        shift[:, column] = np.einsum("nkt,nt->nk", coef[:, :, fixed], mean[:, fixed])
     arguments = (
         coef, mean, shift, tree.clamp_low, tree.clamp_high,
         terms.first_term, terms.is_category, terms.missing_term, terms.fill,
+        terms.curve_term, terms.first_point, terms.point_x, terms.point_z,
     )  # fmt: skip
     return Additive(tree, center, arguments)
 
@@ -73,12 +74,18 @@ def indicator_terms(tree: Tree, column: int) -> list[int]:
     return found + [missing] * (missing >= 0)
 
 
+def curve_terms(tree: Tree, column: int) -> list[int]:
+    """The term of a column that is its curve, if it has one."""
+    curve = int(tree.terms.curve_term[column])
+    return [curve] * (curve >= 0)
+
+
 def strengths(tree: Tree) -> Floats:
     """Standard deviation of what every column adds in every node, shape (nodes, columns, outputs).
 
     For a number this is ``|coef| * spread``, the bars of the paper. The categories of a column are
-    indicators of which one is 1, so that their variance follows from their means; "is missing"
-    and the number it replaces are taken together.
+    indicators of which one is 1, so that their variance follows from their means; "is missing",
+    the number it replaces and its curve are taken together.
     """
     terms, n_nodes = tree.terms, tree.node_count
     n_outputs = 1 if tree.coef.ndim == 2 else tree.coef.shape[1]
@@ -93,8 +100,21 @@ def strengths(tree: Tree) -> Floats:
         if first >= 0 and not terms.is_category[column]:
             own = coef[:, :, first]
             variance = variance + (own * spread[:, :, first]) ** 2
-            if indicators:  # a missing number counts as the mean over all rows, not of the node
-                away = shares[:, :, 0] * (terms.fill[column] - mean[:, :, first])
+            # A missing number counts as the mean over all rows, not of the node.
+            filled = np.clip(
+                terms.fill[column], tree.clamp_low[:, column], tree.clamp_high[:, column]
+            )
+            if indicators:
+                away = shares[:, :, 0] * (filled[:, None] - mean[:, :, first])
                 variance = variance + 2 * own * weights[:, :, 0] * away
+            curve = terms.curve(column)
+            if curve is not None:
+                (term,) = curve_terms(tree, column)
+                bend = coef[:, :, term]
+                variance = variance + (bend * spread[:, :, term]) ** 2
+                variance = variance + 2 * own * bend * tree.seen.bend[:, column, None]
+                if indicators:
+                    away = shares[:, :, 0] * (curve(filled)[:, None] - mean[:, :, term])
+                    variance = variance + 2 * bend * weights[:, :, 0] * away
         out[:, column] = np.sqrt(np.maximum(variance, 0.0))
     return out

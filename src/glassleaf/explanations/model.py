@@ -3,7 +3,8 @@
 Definitions
 -----------
 * ``strength`` of a feature in a node: standard deviation, over the node's training rows, of what
-  the feature adds to the raw score there; for a number ``|coef| * spread``. With several classes
+  the feature adds to the raw score there; for a number ``|coef| * spread``, or that of the line
+  and the curve together where it has one. With several classes
   a score only counts relative to the others, so their mean is subtracted from the coefficients
   first, and the root of the mean square over the classes is taken.
 * ``effect`` of a feature: root of the mean square of its strengths in the leaves, weighted by
@@ -14,12 +15,14 @@ Definitions
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.explanations.additive import additive, strengths
+from glassleaf.explanations.curves import Curve, all_curves
 from glassleaf.explanations.fitted import Fitted, plain
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.rules import (
@@ -97,7 +100,8 @@ class Node(Record):
     ``leaf`` numbers the leaves from left to right, from 1. ``target`` is the mean target, or the
     share of every class; ``raw`` the raw score of the node's mean row, and ``prediction`` the
     prediction that follows from it. ``coef[k][t]`` belongs to output k and term t. Terms of number
-    j are held within ``clamp[j]``. ``mean`` and ``spread`` are those of the terms.
+    j are held within ``clamp[j]``, before its curve is taken of them. ``mean`` and ``spread`` are
+    those of the terms, ``bend[j]`` the covariance of number j's term and its curve.
     """
 
     id: int
@@ -118,13 +122,17 @@ class Node(Record):
     clamp: tuple[tuple[float, float], ...]
     mean: tuple[float, ...]
     spread: tuple[float, ...]
+    bend: tuple[float, ...]
     strength: dict[str, float]
     split: Split | None
 
 
 @dataclass(frozen=True)
 class ModelExplanation(Record):
-    """A whole model; see the module's docstring for what its numbers mean."""
+    """A whole model; see the module's docstring for what its numbers mean.
+
+    ``curves`` are those that all leaves share; their weights are coefficients of their terms.
+    """
 
     kind: str
     loss: str
@@ -134,8 +142,19 @@ class ModelExplanation(Record):
     rows: int
     features: tuple[Feature, ...]
     terms: tuple[Term, ...]
+    curves: tuple[Curve, ...]
     nodes: tuple[Node, ...]
     parameters: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def feature(self) -> dict[str, Feature]:
+        """The features by name."""
+        return {feature.name: feature for feature in self.features}
+
+    @cached_property
+    def curve(self) -> dict[str, Curve]:
+        """The curves by the name of their feature."""
+        return {curve.feature: curve for curve in self.curves}
 
     @property
     def leaves(self) -> tuple[Node, ...]:
@@ -169,6 +188,7 @@ def explain_model(model: Fitted) -> ModelExplanation:
         rows=int(tree.n_samples[0]),
         features=_features(tree, strength),
         terms=all_terms(tree),
+        curves=all_curves(tree),
         nodes=_nodes(model, strength),
         parameters=get_params(),
     )
@@ -257,6 +277,7 @@ def _nodes(model: Fitted, strength: Floats) -> tuple[Node, ...]:
             ),
             mean=tuple(tree.seen.mean[node].tolist()),
             spread=tuple(tree.seen.spread[node].tolist()),
+            bend=tuple(tree.seen.bend[node].tolist()),
             strength=dict(zip(model.names, strength[node].tolist(), strict=True)),
             split=_split(tree, node),
         )

@@ -15,11 +15,14 @@ from glassleaf.explanations.fitted import Fitted, fitted
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.shapley import Game
 from glassleaf.explanations.slices import typical_row
+from glassleaf.tree import Tree
 
 Floats = NDArray[np.float64]
 
 # Values of a feature among which the neutral one is looked for.
 _TRIED = 64
+# Share of a contribution that does not count: rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -151,16 +154,33 @@ class _LeafMeans:
         leaf, term = self.leaves[row], int(tree.terms.first_term[column])
         if term < 0:
             return np.zeros(0)
-        coef = _relative(np.atleast_2d(tree.coef[leaf])[:, term], self.output)
+        of_terms = _relative(np.atleast_2d(tree.coef[leaf]).T, self.output)
+        coef, mean = of_terms[term], tree.seen.mean[leaf]
         missing = int(tree.terms.missing_term[column])
-        wanted = tree.seen.mean[leaf, term]
-        if missing >= 0 and coef != 0:  # the mean of "is missing" has to be made up for
-            own = _relative(np.atleast_2d(tree.coef[leaf])[:, missing], self.output)
-            wanted = wanted + own * tree.seen.mean[leaf, missing] / coef
+        # The mean of "is missing" has to be made up for.
+        offset = of_terms[missing] * mean[missing] if missing >= 0 else 0.0
+        if tree.terms.curve_term[column] >= 0:
+            return _zeros_of_curve(tree, int(leaf), column, of_terms, offset)
+        wanted = np.array([mean[term] + (offset / coef if coef != 0 else 0.0)])
         knots = tree.terms.knots(column)
-        if knots is not None:
-            wanted = knots.inverse(np.array([wanted]))[0]
-        return np.array([wanted], dtype=np.float64)
+        return wanted if knots is None else np.asarray(knots.inverse(wanted))
+
+
+def _zeros_of_curve(tree: Tree, leaf: int, column: int, coef: Floats, offset: float) -> Floats:
+    """Where line and curve of a column together add nothing but an offset; maybe nowhere."""
+    terms, mean = tree.terms, tree.seen.mean[leaf]
+    curve, knots = terms.curve(column), terms.knots(column)
+    assert curve is not None
+    line, bend = int(terms.first_term[column]), int(terms.curve_term[column])
+    low, high = tree.clamp_low[leaf, column], tree.clamp_high[leaf, column]
+    points = np.unique(np.clip(curve.x, low, high))
+    at_points = coef[line] * (points - mean[line]) + coef[bend] * (curve(points) - mean[bend])
+    found = _roots(points, at_points - offset, coef[line])
+    found = found[(found >= low) & (found <= high)]
+    if knots is not None:
+        found = knots.inverse(found[(found >= knots.z[0]) & (found <= knots.z[-1])])
+    # Beyond what training saw, a small slope leads anywhere.
+    return np.asarray(found[(found >= tree.seen.low[column]) & (found <= tree.seen.high[column])])
 
 
 class _Background:
@@ -188,6 +208,18 @@ class _Background:
 
     def candidates(self, row: int, column: int) -> Floats:
         return np.append(self.tried[column], self.typical[column])
+
+
+def _roots(points: Floats, values: Floats, slope: float) -> Floats:
+    """Where a function is zero that is linear between points and has one slope beyond them."""
+    first, last = values[:-1], values[1:]
+    between = np.flatnonzero(first * last < 0)
+    share = first[between] / (first[between] - last[between])
+    found = [points[values == 0], points[between] + share * np.diff(points)[between]]
+    if slope != 0:
+        ends = points[[0, -1]] - values[[0, -1]] / slope
+        found.append(ends[[ends[0] < points[0], ends[1] > points[-1]]])
+    return np.concatenate(found)
 
 
 def _relative(parts: Any, output: int) -> Any:
@@ -227,7 +259,10 @@ def _row_reasons(
 def _neutral(
     game: _LeafMeans | _Background, values: Floats, row: int, column: int
 ) -> tuple[float, float | None]:
-    """The candidate whose contribution is nearest to zero, and that contribution."""
+    """The candidate whose contribution is nearest to zero, and that contribution.
+
+    Of several that are as good, the one nearest to the row's value.
+    """
     candidates = game.candidates(row, column)
     candidates = candidates[~np.isnan(candidates)]
     changed = np.tile(values, (len(candidates), 1))
@@ -238,7 +273,10 @@ def _neutral(
     if not len(candidates):
         return np.nan, None
     left = game.values(row, changed)[:, column]
-    best = int(np.argmin(np.abs(left)))
-    if np.abs(left[best]) >= np.abs(game.parts[row][column]):
+    now = np.abs(game.parts[row][column])
+    as_good = np.abs(left) <= np.abs(left).min() + _ROUNDING * now
+    away = np.abs(candidates - values[column]) if not np.isnan(values[column]) else np.abs(left)
+    best = int(np.argmin(np.where(as_good, away, np.inf)))
+    if np.abs(left[best]) >= now:
         return np.nan, None
     return float(candidates[best]), float(left[best])

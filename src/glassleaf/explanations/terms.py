@@ -12,7 +12,10 @@ from glassleaf.tree import Tree
 
 @dataclass(frozen=True)
 class Term(Record):
-    """A summand of the models: a number, one category of a feature, or "is missing"."""
+    """A summand of the models.
+
+    ``kind`` is "number", "category" (one of a feature), "missing" (whether it is), or "curve".
+    """
 
     name: str
     feature: str
@@ -26,8 +29,11 @@ def all_terms(tree: Tree) -> tuple[Term, ...]:
     names = tree.term_names
     for j, column in enumerate(tree.columns):
         first, missing = int(tree.terms.first_term[j]), int(tree.terms.missing_term[j])
+        curve = int(tree.terms.curve_term[j])
         if missing >= 0:
             found[missing] = Term(names[missing], column.name, "missing")
+        if curve >= 0:
+            found[curve] = Term(names[curve], column.name, "curve")
         if first < 0:
             continue
         if column.categories is None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import link_text, score_texts
+from glassleaf.explanations.formulas import CURVES_INTRO, curve_texts, link_text, score_texts
 from glassleaf.explanations.model import Feature, ModelExplanation, Node
 
 
 def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
-    """The tree, then every leaf's rule and formula, then the features by importance."""
+    """The tree, every leaf's rule and formula, the curves, the features by importance."""
     lines = [_headline(explanation), ""]
     lines += _branches(explanation, explanation.nodes[0], "")
     for leaf in explanation.leaves:
         lines += ["", *_leaf(explanation, leaf, max_terms)]
+    if explanation.curves:
+        lines += ["", CURVES_INTRO, *(f"  {text}" for text in curve_texts(explanation))]
     lines += ["", *_importance(explanation)]
     return "\n".join(lines)
 

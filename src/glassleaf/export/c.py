@@ -46,7 +46,7 @@ const char *const {name}_columns[{NAME}_COLUMNS] = {{{columns}}};
 
 _TYPES = """typedef struct { int code; const char *text; } text_category;
 typedef struct { int code; double value; } number_category;
-typedef struct { double x, z; } knot;
+typedef struct { double x, z; } point;
 """
 
 # Functions of the generated file, by what calls to them look like; only those called are written.
@@ -61,8 +61,8 @@ static size_t entry(double code) {
     return least < high ? least : high;
 }
 """,
-    "transformed(": """/* Linear between the points, constant beyond them. */
-static double transformed(double x, const knot *k, size_t n) {
+    "interpolated(": """/* Linear between the points, constant beyond them. */
+static double interpolated(double x, const point *k, size_t n) {
     size_t i;
     if (x <= k[0].x) return k[0].z;
     for (i = 1; i < n; i++)
@@ -186,12 +186,14 @@ class _Writer:
 
     def __init__(self, model: PlainModel) -> None:
         self.model = model
+        columns = model.columns
+        lines = {f"knots_{j}": columns[j].knots for j in model.numbers if columns[j].knots}
+        lines |= {f"curve_{j}": columns[j].curve for j in model.bent}
         self.tables = [
-            f"static const knot knots_{j}[] = {{"
-            + ", ".join(f"{{{x!r}, {z!r}}}" for x, z in column.knots)
+            f"static const point {name}[] = {{"
+            + ", ".join(f"{{{x!r}, {z!r}}}" for x, z in points)
             + "};"
-            for j, column in enumerate(model.columns)
-            if column.knots and j in {term.column for leaf in model.leaves for term in leaf.terms}
+            for name, points in lines.items()
         ]
 
     def functions(self) -> list[str]:
@@ -239,11 +241,13 @@ class _Writer:
             return [f"{table}[entry(x[{j}])]"]
         if term.missing:
             out.append(f"(x[{j}] != x[{j}] ? {missing!r} : 0.0)")
+        limits = (_limit(term.low), _limit(term.high))
+        value = f"clip(z[{j}], {', '.join(limits)})" if term.is_clamped else f"z[{j}]"
         if term.slope:
-            limits = (_limit(term.low), _limit(term.high))
-            limited = term.low > -inf or term.high < inf
-            value = f"clip(z[{j}], {', '.join(limits)})" if limited else f"z[{j}]"
             out.append(f"{term.slope[k]!r} * {value}")
+        if term.bend:
+            n_points = len(self.model.columns[j].curve)
+            out.append(f"{term.bend[k]!r} * interpolated({value}, curve_{j}, {n_points})")
         return out
 
 
@@ -253,11 +257,10 @@ def _limit(value: float) -> str:
 
 def _main(model: PlainModel, names: dict[str, str], finish: str) -> str:
     terms = []
-    numbers = {term.column for leaf in model.leaves for term in leaf.terms if term.slope}
-    for j in sorted(numbers):
+    for j in model.numbers:
         column = model.columns[j]
         value = (
-            f"transformed(x[{j}], knots_{j}, {len(column.knots)})" if column.knots else f"x[{j}]"
+            f"interpolated(x[{j}], knots_{j}, {len(column.knots)})" if column.knots else f"x[{j}]"
         )
         terms.append(f"    z[{j}] = x[{j}] != x[{j}] ? {column.fill!r} : {value};")
     return "\n".join(

@@ -16,7 +16,15 @@ import numpy as np
 from glassleaf._version import __version__
 from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError, require
-from glassleaf.plain import LARGEST_EXPONENT, Leaf, Numbers, PlainColumn, PlainModel, Split
+from glassleaf.plain import (
+    LARGEST_EXPONENT,
+    Leaf,
+    Numbers,
+    PlainColumn,
+    PlainModel,
+    Points,
+    Split,
+)
 
 _OPSET, _ML_OPSET = 17, 3
 _IR_VERSION = 8
@@ -200,10 +208,15 @@ class _Graph:
                 missing = self.op("Cast", self.op("IsNaN", self.cells[j]), to=11)
                 added = self.op("Mul", self.op("Gather", table, row), missing)
                 total = self.op("Add", total, added)
-            if any(term.slope for term in terms.values()):
-                slope = self._table({k: term.slope for k, term in terms.items()})
+            if any(term.of_value for term in terms.values()):
                 value = self._limited(self._value(j), terms, row)
+                slope = self._table({k: term.slope for k, term in terms.items()})
                 added = self.op("Mul", self.op("Gather", slope, row), value)
+                total = self.op("Add", total, added)
+            if any(term.bend for term in terms.values()):
+                curve = self._interpolated(value, column.curve)
+                bend = self._table({k: term.bend for k, term in terms.items()})
+                added = self.op("Mul", self.op("Gather", bend, row), curve)
                 total = self.op("Add", total, added)
         return total
 
@@ -234,14 +247,17 @@ class _Graph:
         missing = self.op("IsNaN", cell)
         value = self.op("Where", missing, self.constant(0.0), cell) if column.knots else cell
         if column.knots:
-            # The sum over all pieces of: how far the value has come in it, times its slope.
-            x, z = np.array(column.knots).T
-            way = self.op("Sub", value, self.constant(x[None, :-1]))
-            way = self.op("Min", way, self.constant(np.diff(x)[None]))
-            way = self.op("Max", way, self.constant(0.0))
-            slopes = self.constant((np.diff(z) / np.diff(x))[:, None])
-            value = self.op("Add", self.op("MatMul", way, slopes), self.constant(z[0]))
+            value = self._interpolated(value, column.knots)
         return self.op("Where", missing, self.constant(column.fill), value)
+
+    def _interpolated(self, value: str, points: Points) -> str:
+        """The sum over all pieces of: how far the value has come in it, times its slope."""
+        x, z = np.array(points).T
+        way = self.op("Sub", value, self.constant(x[None, :-1]))
+        way = self.op("Min", way, self.constant(np.diff(x)[None]))
+        way = self.op("Max", way, self.constant(0.0))
+        slopes = self.constant((np.diff(z) / np.diff(x))[:, None])
+        return self.op("Add", self.op("MatMul", way, slopes), self.constant(z[0]))
 
     def _limited(self, value: str, terms: dict[int, Any], row: str) -> str:
         limits = {name: np.full((len(self.model.leaves), 1), end)

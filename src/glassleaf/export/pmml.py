@@ -14,7 +14,7 @@ from xml.etree import ElementTree as Xml
 from glassleaf._version import __version__
 from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError
-from glassleaf.plain import Label, Leaf, PlainColumn, PlainModel, Split, Term
+from glassleaf.plain import Label, Leaf, PlainColumn, PlainModel, Points, Split, Term
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _METHODS = {"identity": "none", "log": "exp", "logit": "logit", "softmax": "softmax"}
@@ -128,22 +128,27 @@ class _Writer:
     # --- terms -----------------------------------------------------------------------------------
 
     def _transformations(self, root: Element) -> None:
-        """One field per number: its transform, with the fill for missing values."""
-        used = {term.column for leaf in self.model.leaves for term in leaf.terms if term.slope}
+        """One function per curve; one field per number: its transform, or the fill if missing."""
+        used = self.model.numbers
         if not used:
             return
         transformations = Xml.SubElement(root, "TransformationDictionary")
-        for j in sorted(used):
+        for j in self.model.bent:
+            function = Xml.SubElement(
+                transformations, "DefineFunction",
+                {"name": _curve_name(j), "optype": "continuous", "dataType": "double"},
+            )  # fmt: skip
+            Xml.SubElement(
+                function, "ParameterField",
+                {"name": "z", "optype": "continuous", "dataType": "double"},
+            )  # fmt: skip
+            _interpolation(function, "z", self.model.columns[j].curve)
+        for j in used:
             column = self.model.columns[j]
             field = self._derived(transformations, self._term_name(column))
             if column.knots:
-                norm = Xml.SubElement(
-                    field, "NormContinuous",
-                    {"field": column.name, "outliers": "asExtremeValues",
-                     "mapMissingTo": repr(column.fill)},
-                )  # fmt: skip
-                for x, z in column.knots:
-                    Xml.SubElement(norm, "LinearNorm", {"orig": repr(x), "norm": repr(z)})
+                norm = _interpolation(field, column.name, column.knots)
+                norm.set("mapMissingTo", repr(column.fill))
             else:
                 branch = _apply(field, "if")
                 Xml.SubElement(_apply(branch, "isMissing"), "FieldRef", {"field": column.name})
@@ -237,23 +242,27 @@ class _Writer:
                 model, "RegressionTable", {"intercept": "0.0", "targetCategory": _text(first)}
             )
 
-    def _leaf_fields(self, model: Element, leaf: Leaf) -> dict[int, tuple[str, str]]:
-        """Names of the fields of every number: its value within the clamps, "is missing"."""
+    def _leaf_fields(self, model: Element, leaf: Leaf) -> dict[int, tuple[str, str, str]]:
+        """Names of the fields of every number: its value within the clamps, curve, "is missing"."""
         transformations = Xml.Element("LocalTransformations")
         names = {}
         for term in leaf.terms:
             column = self.model.columns[term.column]
-            value, missing = self._term_name(column), ""
-            if term.slope and (term.low > -inf or term.high < inf):
+            value, curve, missing = self._term_name(column), "", ""
+            if term.of_value and term.is_clamped:
                 value = self._term_name(column, f" in leaf {leaf.node}")
                 self._clamp(self._derived(transformations, value), term, column)
+            if term.bend:
+                curve = self._term_name(column, f" on its curve in leaf {leaf.node}")
+                call = _apply(self._derived(transformations, curve), _curve_name(term.column))
+                Xml.SubElement(call, "FieldRef", {"field": value})
             if term.missing:
                 missing = self._term_name(column, f" is missing in leaf {leaf.node}")
                 branch = _apply(self._derived(transformations, missing), "if")
                 Xml.SubElement(_apply(branch, "isMissing"), "FieldRef", {"field": column.name})
                 _constant(branch, 1.0)
                 _constant(branch, 0.0)
-            names[term.column] = (value, missing)
+            names[term.column] = (value, curve, missing)
         if len(transformations):
             model.append(transformations)
         return names
@@ -266,15 +275,15 @@ class _Writer:
         Xml.SubElement(field, "FieldRef", {"field": self._term_name(column)})
 
     def _table(
-        self, model: Element, leaf: Leaf, fields: dict[int, tuple[str, str]], k: int,
+        self, model: Element, leaf: Leaf, fields: dict[int, tuple[str, str, str]], k: int,
         attributes: dict[str, str],
     ) -> None:  # fmt: skip
         table = Xml.SubElement(
             model, "RegressionTable", {"intercept": repr(leaf.intercept[k]), **attributes}
         )
         for term in leaf.terms:  # the schema wants numeric predictors first
-            value, missing = fields[term.column]
-            for name, numbers in ((value, term.slope), (missing, term.missing)):
+            added = (term.slope, term.bend, term.missing)
+            for name, numbers in zip(fields[term.column], added, strict=True):
                 if numbers:
                     Xml.SubElement(
                         table, "NumericPredictor", {"name": name, "coefficient": repr(numbers[k])}
@@ -287,6 +296,18 @@ class _Writer:
                     table, "CategoricalPredictor",
                     {"name": column.name, "value": category, "coefficient": repr(numbers[k])},
                 )  # fmt: skip
+
+
+def _curve_name(column: int) -> str:
+    """A function's name, which cannot be that of one of PMML's own."""
+    return f"curve_{column}"
+
+
+def _interpolation(parent: Element, field: str, points: Points) -> Element:
+    norm = Xml.SubElement(parent, "NormContinuous", {"field": field, "outliers": "asExtremeValues"})
+    for x, z in points:
+        Xml.SubElement(norm, "LinearNorm", {"orig": repr(x), "norm": repr(z)})
+    return norm
 
 
 def _apply(parent: Element, function: str) -> Element:

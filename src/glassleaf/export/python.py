@@ -24,11 +24,12 @@ import math
 COLUMNS = {columns}
 CLASSES = {classes}
 
-# Per column: the codes of its categories (None: numbers), the points of its transform, and what
-# stands for a missing number.
+# Per column: the codes of its categories (None: numbers), the points of its transform, what stands
+# for a missing number, and the points of its curve, a function of the transformed number.
 _CODES = {codes}
 _KNOTS = {knots}
 _FILL = {fill}
+_CURVE = {curve}
 
 
 def predict(row):
@@ -61,20 +62,18 @@ def _read(row):
         else:
             number = math.nan if missing else float(value)
             x.append(number)
-            z.append(fill if missing else _transformed(number, knots))
+            z.append(fill if missing else _interpolated(number, knots) if knots else number)
     return x, z
 
 
-def _transformed(x, knots):
+def _interpolated(x, points):
     """Linear between the points (x, z), constant beyond them."""
-    if not knots:
-        return x
-    if x <= knots[0][0]:
-        return knots[0][1]
-    for (x0, z0), (x1, z1) in zip(knots, knots[1:]):
+    if x <= points[0][0]:
+        return points[0][1]
+    for (x0, z0), (x1, z1) in zip(points, points[1:]):
         if x < x1:
             return (z1 - z0) / (x1 - x0) * (x - x0) + z0
-    return knots[-1][1]
+    return points[-1][1]
 
 
 def _clip(z, low, high):
@@ -119,6 +118,7 @@ def to_python(estimator: Any) -> str:
         codes=ascii(codes),
         knots=repr([column.knots for column in model.columns]),
         fill=repr([column.fill for column in model.columns]),
+        curve=repr([column.curve for column in model.columns]),
         finish=_FINISH[model.link],
     )
     syntax = Syntax(
@@ -164,10 +164,11 @@ def _parts(model: PlainModel, term: Term, k: int) -> list[str]:
         return [f"{added!r}.get(x[{j}], 0.0)"]
     if term.missing:
         out.append(f"({term.missing[k]!r} if x[{j}] != x[{j}] else 0.0)")
+    limits = (f"float('{limit}')" if abs(limit) == inf else repr(limit)
+              for limit in (term.low, term.high))  # fmt: skip
+    value = f"_clip(z[{j}], {', '.join(limits)})" if term.is_clamped else f"z[{j}]"
     if term.slope:
-        limited = term.low > -inf or term.high < inf
-        limits = (f"float('{limit}')" if abs(limit) == inf else repr(limit)
-                  for limit in (term.low, term.high))  # fmt: skip
-        value = f"_clip(z[{j}], {', '.join(limits)})" if limited else f"z[{j}]"
         out.append(f"{term.slope[k]!r} * {value}")
+    if term.bend:
+        out.append(f"{term.bend[k]!r} * _interpolated({value}, _CURVE[{j}])")
     return out

@@ -12,7 +12,7 @@ import io
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
-from math import inf, isfinite, log
+from math import isfinite, log
 from typing import Any
 
 from glassleaf.atomic_files import write_atomically
@@ -20,7 +20,8 @@ from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError, describe, require
 from glassleaf.explanations import words
 from glassleaf.explanations.rules import all_rules, rule_text
-from glassleaf.plain import Leaf, PlainColumn, PlainModel, Term
+from glassleaf.export.pieces import pieces, term_and_curve
+from glassleaf.plain import Leaf, PlainModel
 
 # What a spreadsheet would take for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -171,47 +172,17 @@ def _card(model: PlainModel, leaf: Leaf) -> Iterator[_Line]:
             yield column.name, "never seen", None, None, 0.0, 0.0
             yield column.name, "missing", None, None, missing, 0.0
             continue
-        slope = term.slope[0] if term.slope else 0.0
-        for above, up_to, points, per_unit in _pieces(column, term):
+        slope, bend = (found[0] if found else 0.0 for found in (term.slope, term.bend))
+        for piece in pieces(column, term):
+            above, up_to = piece.above, piece.up_to
             ends = (f"> {words.number(above)}" if above is not None else "",
                     f"≤ {words.number(up_to)}" if up_to is not None else "")  # fmt: skip
             attribute = " and ".join(filter(None, ends)) or "any number"
-            yield column.name, attribute, above, up_to, slope * points, slope * per_unit
-        fill = min(max(column.fill, term.low), term.high)
-        yield column.name, "missing", None, None, missing + slope * fill, 0.0
-
-
-def _pieces(
-    column: PlainColumn, term: Term
-) -> Iterator[tuple[float | None, float | None, float, float]]:
-    """The clamped transform of a number as pieces: above, up to, value at "above", slope."""
-    knots = list(column.knots)
-    if not knots:
-        knots = [(end, end) for end in (term.low, term.high) if isfinite(end)]
-        if not knots:
-            yield None, None, 0.0, 1.0
-            return
-    points = sorted({*knots, *_crossings(knots, (term.low, term.high))})
-    clamped = [(x, min(max(z, term.low), term.high)) for x, z in points]
-    is_open_below = not column.knots and term.low == -inf
-    is_open_above = not column.knots and term.high == inf
-    first, last = clamped[0], clamped[-1]
-    yield (None, first[0], 0.0, 1.0) if is_open_below else (None, first[0], first[1], 0.0)
-    for (x0, z0), (x1, z1) in zip(clamped, clamped[1:], strict=False):
-        yield x0, x1, z0, (z1 - z0) / (x1 - x0)
-    yield (last[0], None, last[1], 1.0 if is_open_above else 0.0)
-
-
-def _crossings(
-    knots: list[tuple[float, float]], levels: tuple[float, ...]
-) -> Iterator[tuple[float, float]]:
-    """Where the line through the knots passes a level between two of them."""
-    for (x0, z0), (x1, z1) in zip(knots, knots[1:], strict=False):
-        for level in levels:
-            if min(z0, z1) < level < max(z0, z1):
-                x = x0 + (level - z0) / (z1 - z0) * (x1 - x0)
-                if x0 < x < x1:
-                    yield x, level
+            points = slope * piece.term + bend * piece.curve
+            per_unit = slope * piece.term_per_unit + bend * piece.curve_per_unit
+            yield column.name, attribute, above, up_to, points, per_unit
+        fill, curve = term_and_curve(column.fill, column.curve, term)
+        yield column.name, "missing", None, None, missing + slope * fill + bend * curve, 0.0
 
 
 def _harmless(value: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError, describe
+from glassleaf.export.pieces import pieces, term_and_curve
 from glassleaf.plain import LARGEST_EXPONENT, Label, Leaf, PlainColumn, PlainModel, Split, Term
 
 # PostgreSQL raises an error where the exponential over- or underflows. Beyond this a probability
@@ -284,9 +285,28 @@ class _Writer:
         cell = self._number(column)
         if term.missing:
             out.append(f"CASE WHEN {cell} IS NULL THEN {number(of(term.missing))} ELSE 0e0 END")
-        if term.slope:
+        if term.bend:
+            out.append(self._bent(column, term, of))
+        elif term.slope:
             out.append(f"{number(of(term.slope))} * {self._limits(self._value(column), term)}")
         return out
+
+    def _bent(
+        self, column: PlainColumn, term: Term, of: Callable[[tuple[float, ...]], float]
+    ) -> str:
+        """Line and curve at one go: an expression cannot give the clamped value a name."""
+        cell = self._number(column)
+        slope, bend = (of(found) if found else 0.0 for found in (term.slope, term.bend))
+        cases = []
+        for piece in pieces(column, term):
+            start = slope * piece.term + bend * piece.curve
+            per_unit = slope * piece.term_per_unit + bend * piece.curve_per_unit
+            way = cell if piece.above is None else f"({cell} - {_in_sum(piece.above)})"
+            line = f"{number(per_unit)} * {way} + {_in_sum(start)}" if per_unit else number(start)
+            test = "IS NOT NULL" if piece.up_to is None else f"<= {number(piece.up_to)}"
+            cases.append(f"WHEN {cell} {test} THEN {line}")
+        fill, at_fill = term_and_curve(column.fill, column.curve, term)
+        return f"CASE {' '.join(cases)} ELSE {number(slope * fill + bend * at_fill)} END"
 
     def _value(self, column: PlainColumn) -> str:
         cell = self._number(column)

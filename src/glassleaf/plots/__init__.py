@@ -4,6 +4,7 @@ A display holds explanations (see ``glassleaf.explanations``) and draws them; it
 matplotlib is imported when something is drawn.
 """
 
+from glassleaf.plots.curves import CurveDisplay
 from glassleaf.plots.dependence import DependenceDisplay
 from glassleaf.plots.gains import GainDisplay
 from glassleaf.plots.leaves import CalibrationDisplay, LiftDisplay
@@ -13,6 +14,7 @@ from glassleaf.plots.trees import TreeDisplay
 
 __all__ = [
     "CalibrationDisplay",
+    "CurveDisplay",
     "DependenceDisplay",
     "GainDisplay",
     "LiftDisplay",

@@ -16,6 +16,17 @@ NEGATIVE = "#d1603d"
 NEUTRAL = "#7d838c"
 INK = "#22262b"
 FAINT = "#d9dde2"
+# One per leaf, then again with other dashes.
+_LEAF_COLORS = (
+    "#1f6fb2", "#d1603d", "#2a9d74", "#8a5fb0", "#c9a227", "#4aa8c9", "#b0457b", "#5b6570",
+)  # fmt: skip
+_LEAF_DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+
+
+def leaf_style(leaf: int) -> tuple[str, Any]:
+    """Color and dashes of the leaf with this number, which count from 1."""
+    rounds, color = divmod(leaf - 1, len(_LEAF_COLORS))
+    return _LEAF_COLORS[color], _LEAF_DASHES[rounds % len(_LEAF_DASHES)]
 
 
 def pyplot() -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from glassleaf.explanations import explain, words
+from glassleaf.explanations.along import direction, strength_in
 from glassleaf.explanations.model import ModelExplanation, Node
 from glassleaf.explanations.text import target_text
 from glassleaf.plots.style import (
@@ -25,8 +26,8 @@ from glassleaf.plots.style import (
 _LEVEL, _COLUMN, _LEAF, _HEADER = 1.9, 1.05, 0.62, 1.15
 
 _LEGEND = (
-    "bars: influence on the score (coefficient × spread in the leaf);"
-    " blue raises it, orange lowers it, grey: either"
+    "bars: influence on the score (spread of what the feature adds in the leaf);"
+    " blue: larger values raise it, orange: lower it, grey: either"
 )
 
 
@@ -34,9 +35,10 @@ _LEGEND = (
 class TreeDisplay:
     """The tree from left to right; every leaf is a line with a bar for each feature.
 
-    A bar is the feature's influence in the leaf: coefficient times spread, blue where a larger
-    value raises the score, orange where it lowers it, grey where it has no direction (categories,
-    several classes). All bars have the same scale.
+    A bar is the feature's influence in the leaf: the spread of what it adds to the score, which is
+    coefficient times spread, or that of line and curve together. It is blue where a larger value
+    raises the score, orange where it lowers it, grey where it has no direction (categories, curves
+    that go up and down, several classes). All bars have the same scale.
 
     Parameters
     ----------
@@ -145,19 +147,16 @@ class TreeDisplay:
 
     def _influences(self, leaf: Node, names: list[str]) -> list[tuple[float, bool]]:
         """Size of every feature's bar, and whether its sign means anything."""
-        several = len(self.explanation.outputs) > 1
+        explanation, several = self.explanation, len(self.explanation.outputs) > 1
         out = []
         for name in names:
-            numbers = [
-                t
-                for t, term in enumerate(self.explanation.terms)
-                if term.feature == name and term.kind == "number"
-            ]
+            has_number = any(t.feature == name and t.kind == "number" for t in explanation.terms)
+            if not has_number or (several and self.output < 0):
+                out.append((leaf.strength[name], False))
+                continue
             size = leaf.strength[name]
-            if not numbers or (several and self.output < 0):
-                out.append((size, False))
-            else:
-                coef = leaf.coef[max(self.output, 0)][numbers[0]]
-                spread = leaf.spread[numbers[0]]
-                out.append((coef * spread if several else float(np.copysign(size, coef)), True))
+            if several:
+                size = strength_in(explanation, leaf, name, self.output)
+            sign = direction(explanation, leaf, name, max(self.output, 0))
+            out.append((size * (sign or 1), sign != 0))
         return out

@@ -103,6 +103,26 @@ function gainChart(candidate, highest) {
   return svg;
 }
 
+/* A curve along its feature, over what training saw; dots are the points that were learned. */
+function curveChart(curve) {
+  const width = 290, height = 180;
+  const all = curve.points.map((p) => p[0]);
+  const ends = [Math.min(curve.low, ...all), Math.max(curve.high, ...all)];
+  const first = curve.points[0], last = curve.points[curve.points.length - 1];
+  const points = [[ends[0], first[1]], ...curve.points, [ends[1], last[1]]];
+  const values = points.map((p) => p[1]);
+  const pad = 0.06 * (Math.max(...values) - Math.min(...values));
+  const { svg, x, y } = frame(width, height, ends, [Math.min(...values) - pad, Math.max(...values) + pad],
+    "Curve along the feature", { xTicks: 4, edge: { bottom: 22, left: 40 } });
+  const line = points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ");
+  svg.append(s("line", { class: "axis", x1: x(ends[0]), x2: x(ends[1]), y1: y(0), y2: y(0) }),
+    s("polyline", { class: "curve chosen", points: line }));
+  for (const [at, value] of curve.marks) {
+    svg.append(s("circle", { class: "dot", cx: x(at), cy: y(value), r: 3 }, s("title", {}, `${number(at)}: ${number(value, 3)}`)));
+  }
+  return svg;
+}
+
 /* Counts per bin, one color per series, beside marks of means. */
 function histogram(edges, series, marks, label, isShare) {
   const width = 380, height = 170;

@@ -2,6 +2,7 @@
 const view = JSON.parse(document.getElementById("report-data").textContent);
 const PARTS = [["summary", "Summary"], ["tree", "Tree"], ["what-if", "What if"], ["scores", "Scores"],
   ["leaves", "Leaves"], ["features", "Features"], ["gains", "Splits"], ["data", "Data notes"]];
+if (view.curves.length) PARTS.splice(2, 0, ["curves", "Curves"]);
 
 /* Light, dark, or as the system has it. */
 function themeButton() {
@@ -34,7 +35,7 @@ function build() {
     PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
   document.getElementById("report").append(header, h("main", {}, summarySection(view),
     section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), panels.element),
-    whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
+    view.curves.length ? curveSection(view) : null, whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
   h("footer", {}, "Written by glassleaf " + view.version + ". This page loads nothing from elsewhere."));
   const first = whatIf.leaf ? view.leaves.find((leaf) => leaf.node === whatIf.leaf()) : view.leaves[0];
   onLeaf(first.leaf);

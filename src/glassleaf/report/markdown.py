@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import link_text, score_texts
+from glassleaf.explanations.formulas import curve_texts, link_text, score_texts
 from glassleaf.explanations.markdown import escaped, table
 from glassleaf.explanations.text import seen_text, target_text
 from glassleaf.report import prose
@@ -13,13 +13,14 @@ from glassleaf.report.leaves import LeafOnTest
 
 
 def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
-    """Summary, scores, calibration, leaves, features, gains, data notes."""
+    """Summary, scores, calibration, leaves, curves, features, gains, data notes."""
     parts = [
         f"# {escaped(contents.title, 200)}",
         "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
         _part("Scores", "scores", _scores(contents)),
         _part("Calibration", "calibration", _calibration(contents)),
         _part("Leaves", "leaves", _leaves(contents) + "\n\n" + _formulas(contents, max_terms)),
+        *([_part("Curves", "curves", _curves(contents))] if contents.model.curves else []),
         _part("Features", "features", _features(contents)),
         _part("Splits and their rivals", "gains", _gains(contents)),
         _part("Data notes", "data", _data(contents)),
@@ -95,6 +96,10 @@ def _formulas(contents: Contents, max_terms: int | None) -> str:
         for text in score_texts(model, leaf, max_terms)
     ]
     return escaped(link_text(model.link, model.classes), 500) + ".\n\n" + "\n".join(lines)
+
+
+def _curves(contents: Contents) -> str:
+    return "\n".join(f"- {escaped(text, 1000)}" for text in curve_texts(contents.model))
 
 
 def _features(contents: Contents) -> str:

@@ -23,9 +23,14 @@ INTRO = {
     " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"
     " is blue.",
     "leaf": "clip(x, a, b) is x held between a and b, what the leaf saw in training; score(x) is x"
-    " on a scale of its own, by its rank; [x = a] is 1 if x is a, else 0. Influence is the"
+    " on a scale of its own, by its rank; curve(x) is a function of x that all leaves share, drawn"
+    " below; [x = a] is 1 if x is a, else 0. Influence is the"
     " coefficient times the spread in the leaf: how far the term typically moves the score there."
     " Blue: larger values raise the score; orange: they lower it; grey: no single direction.",
+    "curves": "Some features do not act along a straight line. What the line misses is a curve,"
+    " learned once; every leaf adds it with a weight of its own, the coefficient of curve(x) in its"
+    " formula. Over the training rows a curve has about mean 0 and spread 1. Between the dots it is"
+    " straight (along score(x), where the formula has that), beyond them constant.",
     "what_if": "Change a value and see at once where the row goes, what each feature adds, and what"
     " is predicted. Everything is computed in this page.",
     "leaves": "One line per leaf: which rows it holds, and what came in training and in test.",

@@ -68,6 +68,11 @@ function gainSection(view) {
   }));
 }
 
+function curveSection(view) {
+  return section("curves", "Curves", view.intro.curves, h("div", { class: "charts" }, view.curves.map((curve) =>
+    h("figure", { class: "shared-curve" }, h("figcaption", {}, "curve(", named(curve.label, curve.name), ")"), curveChart(curve)))));
+}
+
 const LEVELS = ["", "look", "changed"];
 
 function dataSection(view) {

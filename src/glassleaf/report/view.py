@@ -6,11 +6,13 @@ the direction of the name's writing from turning the rest.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
 from glassleaf.explanations import words
+from glassleaf.explanations.curves import Curve, to_raw
 from glassleaf.explanations.fitted import NEW_CATEGORY
 from glassleaf.explanations.formulas import link_text, strongest_terms, term_text
 from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, Node
@@ -50,6 +52,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "features": [_feature(contents, feature) for feature in _by_importance(model)],
         "nodes": [_node(model, node) for node in model.nodes],
         "leaves": _leaves(contents),
+        "curves": [_curve(model, curve) for curve in model.curves],
         "distribution": {
             "axis": words.name(contents.leaves.axis),
             "edges": contents.leaves.edges,
@@ -72,6 +75,14 @@ def _around(text: str, name: str) -> Parts:
     """A text cut at a name that is known to stand in it."""
     before, _, after = text.partition(name)
     return [before, name, after]
+
+
+def _term_parts(text: str, name: str) -> Parts:
+    """A term of a formula around the name of its feature, which may be as short as "c"."""
+    functions = re.match(r"(?:\[|curve\(|clip\(|score\()*", text)
+    start = functions.end() if functions and text.startswith(name, functions.end()) else 0
+    before, name, after = _around(text[start:], name)
+    return [text[:start] + before, name, after]
 
 
 def _scores(contents: Contents) -> list[dict[str, str]]:
@@ -155,15 +166,14 @@ def _leaves(contents: Contents) -> list[dict[str, Any]]:
 
 def _formula(model: ModelExplanation, leaf: Node, output: int) -> dict[str, Any]:
     """The intercept, and the terms by their influence: coefficient times spread in the leaf."""
-    features = {feature.name: feature for feature in model.features}
     terms = []
     for t in strongest_terms(model, leaf, output):
         term = model.terms[t]
-        text = term_text(term, features[term.feature], leaf)
+        text = term_text(model, term, leaf)
         coef = leaf.coef[output][t]
         terms.append(
             {
-                "text": _around(text, words.name(term.feature)),
+                "text": _term_parts(text, words.name(term.feature)),
                 "title": term.name,
                 "coef": coef,
                 "influence": coef * leaf.spread[t],
@@ -181,6 +191,21 @@ def _mean_parts(model: ModelExplanation, leaf: Node) -> list[list[float]]:
     for t, term in enumerate(model.terms):
         out[column[term.feature]] += added[:, t]
     return out.tolist()
+
+
+def _curve(model: ModelExplanation, curve: Curve) -> dict[str, Any]:
+    """A curve to draw: all its points, and those that were learned."""
+    term = np.array([z for z, _ in curve.of_term])
+    learned = to_raw(term, model.feature[curve.feature].knots).tolist()
+    marks = [[x, value] for x, (_, value) in zip(learned, curve.of_term, strict=True)]
+    return {
+        "name": curve.feature,
+        "label": words.name(curve.feature, _LABEL),
+        "points": curve.points,
+        "marks": marks,
+        "low": model.feature[curve.feature].low,
+        "high": model.feature[curve.feature].high,
+    }
 
 
 # --- splits and their rivals ---------------------------------------------------------------------

@@ -48,6 +48,7 @@ def _column(column: PlainColumn) -> dict[str, Any]:
         "categories": column.categories,
         "knots": column.knots,
         "fill": column.fill,
+        "curve": column.curve,
     }
 
 
@@ -74,6 +75,7 @@ def _term(term: Term) -> dict[str, Any]:
         "column": term.column,
         "missing": term.missing,
         "slope": term.slope,
+        "bend": term.bend,
         "low": term.low if term.low > -inf else None,
         "high": term.high if term.high < inf else None,
         "categories": term.categories,

@@ -70,28 +70,34 @@ function glassleafScorer(model) {
   }
 
   /* Linear between the points, constant beyond them. */
-  function transformed(x, knots) {
-    if (knots.length === 0) return x;
-    if (x <= knots[0][0]) return knots[0][1];
-    for (let i = 1; i < knots.length; i++) {
-      if (x < knots[i][0]) {
-        const [x0, z0] = knots[i - 1];
-        const [x1, z1] = knots[i];
+  function interpolated(x, points) {
+    if (x <= points[0][0]) return points[0][1];
+    for (let i = 1; i < points.length; i++) {
+      if (x < points[i][0]) {
+        const [x0, z0] = points[i - 1];
+        const [x1, z1] = points[i];
         return ((z1 - z0) / (x1 - x0)) * (x - x0) + z0;
       }
     }
-    return knots[knots.length - 1][1];
+    return points[points.length - 1][1];
   }
 
-  function added(term, value, k) {
-    let sum = 0;
+  /* What a column's numbers are to a leaf: transformed, filled where missing, within the clamps. */
+  function limited(term, value) {
+    const column = model.columns[term.column];
+    let z = column.fill;
+    if (value !== null) z = column.knots.length ? interpolated(value, column.knots) : value;
+    if (term.low !== null && z < term.low) z = term.low;
+    if (term.high !== null && z > term.high) z = term.high;
+    return z;
+  }
+
+  /* A sum and what a term adds to it, in the order in which predict adds. */
+  function plus(sum, term, value, k) {
     if (value === null && term.missing.length) sum += term.missing[k];
-    if (term.slope.length) {
-      const column = model.columns[term.column];
-      let z = value === null ? column.fill : transformed(value, column.knots);
-      if (term.low !== null && z < term.low) z = term.low;
-      if (term.high !== null && z > term.high) z = term.high;
-      sum += term.slope[k] * z;
+    if (term.slope.length) sum += term.slope[k] * limited(term, value);
+    if (term.bend.length) {
+      sum += term.bend[k] * interpolated(limited(term, value), model.columns[term.column].curve);
     }
     const category = value === null ? undefined : term.categories[value];
     return category === undefined ? sum : sum + category[k];
@@ -101,7 +107,7 @@ function glassleafScorer(model) {
     const leaf = model.nodes[walk(values).leaf];
     return leaf.intercept.map((intercept, k) => {
       let sum = 0;
-      for (const term of leaf.terms) sum += added(term, values[term.column], k);
+      for (const term of leaf.terms) sum = plus(sum, term, values[term.column], k);
       return sum + intercept;
     });
   }
@@ -142,7 +148,7 @@ function glassleafScorer(model) {
       return leaf.terms.map((term) => ({
         column: model.columns[term.column].name,
         value: cell(row, term.column),
-        added: Array.from({ length: nOutputs }, (_, k) => added(term, values[term.column], k)),
+        added: Array.from({ length: nOutputs }, (_, k) => plus(0, term, values[term.column], k)),
       }));
     },
   };
