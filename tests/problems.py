@@ -46,7 +46,7 @@ def bend(X, score):
     """A score that bends along two columns, one of them with gaps."""
     gaps = X["c"].isna()
     wave = np.where(gaps, 0.5, np.sin(2.0 * (X["c"].fillna(1e6) - 1e6)))
-    return 0.5 * score + np.abs(X["d"]) ** 1.5 + wave
+    return 0.5 * score + 1.5 * np.abs(X["d"]) ** 1.5 + 1.5 * wave
 
 
 def later(X):
