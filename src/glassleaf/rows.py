@@ -483,7 +483,7 @@ def set_linear_residuals(
     _, slope, curvature = loss.derivatives(rows.target[start:stop], given)
     change = raw_prediction(rows, start, stop, coef, intercept) - start_at
     slope = slope.reshape(-1, n_outputs).copy()
-    packed = curvature.reshape(stop - start, -1)
+    packed = curvature.reshape(stop - start, n_outputs * (n_outputs + 1) // 2)
     for pair, (k, other) in enumerate(zip(*np.tril_indices(n_outputs), strict=True)):
         slope[:, k] += packed[:, pair] * change[:, other]
         if k != other:
