@@ -475,10 +475,11 @@ def set_newton_residuals(
     given = raw.ravel() if n_outputs == 1 else raw
     _, slope, curvature = loss.derivatives(rows.target[start:stop], given)
     slope = slope.reshape(-1, n_outputs)
-    own = np.flatnonzero(np.equal(*np.tril_indices(n_outputs)))  # of the packed triangle
+    triangle = np.tril_indices(n_outputs)
+    curvature = curvature.reshape(stop - start, len(triangle[0]))[:, np.equal(*triangle)]
     rows.vectors[start:stop] = 0.0  # there may be room for more
     rows.vectors[start:stop, :n_outputs] = slope * weight[:, None]
-    rows.vectors[start:stop, -1] = weight * curvature.reshape(stop - start, -1)[:, own].mean(axis=1)
+    rows.vectors[start:stop, -1] = weight * curvature.mean(axis=1)
 
 
 def residual_squares(rows: Rows, node: int, n_outputs: int) -> float:
