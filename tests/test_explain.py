@@ -146,7 +146,7 @@ def test_strength_is_the_spread_of_what_a_feature_adds(rng, kind, weighted):
 def test_strength_of_line_curve_and_gaps_together(rng, kind, form, weighted):
     """In leaves and in the nodes above them, from what training saw of each term."""
     model, X, y = fitted(kind, **FORMS[form])
-    weight = rng.random(500) + 1.0 if weighted else np.ones(500)
+    weight = 2 * rng.random(500) + 2.0 if weighted else np.ones(500)
     model = clone(model).fit(X, y, sample_weight=weight)
     explanation, tree = explain(model), model.tree_
     assert explanation.curves

@@ -441,11 +441,25 @@ def test_sum_terms_adds_numbers_categories_and_missing_terms():
     out = np.empty((5, 1))
     high = np.full((2, 2), np.inf)
     rest = (np.array([0, 1]), np.array([False, True]), np.array([4, -1]), np.array([10.0, 0.0]))
+    rest += (np.full(2, -1), np.zeros(3, dtype=np.int64), np.zeros(0), np.zeros(0))
     _kernels.sum_terms(X, nodes, coef, intercept, -high, high, *rest, out)
     assert out[:, 0].tolist() == [106.5, 327.5, 6.5, 6.5, 3.0]
     low, high = np.array([[4.0, np.inf], [-9.0, np.inf]]), np.array([[9.0, 0.0], [2.0, 0.0]])
     _kernels.sum_terms(X, nodes, coef, intercept, low, high, *rest, out)
     assert out[:, 0].tolist() == [108.5, 325.5, 8.5, 8.5, 2.0]
+
+
+def test_sum_terms_takes_the_curve_of_the_clamped_term():
+    """One column, filled by 2, whose curve goes through (0, 0), (1, 10) and (3, -10)."""
+    coef, intercept = np.array([[[1.0, 100.0]]]), np.array([[0.5]])
+    X = np.array([[-9.0], [0.5], [2.0], [np.nan], [9.0]])
+    points = (np.array([1]), np.array([0, 3]), np.array([0.0, 1.0, 3.0]), np.array([0, 10.0, -10]))
+    rest = (np.array([0]), np.array([False]), np.array([-1]), np.array([2.0]), *points)
+    out = np.empty((5, 1))
+    low, high = np.array([[-1.0]]), np.array([[2.5]])
+    nodes = np.zeros(5, dtype=np.int64)
+    _kernels.sum_terms(X, nodes, coef, intercept, low, high, *rest, out)
+    assert out[:, 0].tolist() == [-0.5, 501.0, 2.5, 2.5, -497.0]
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -457,6 +471,7 @@ def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
     flags = np.zeros(4, dtype=np.bool_)
     high = np.full((3, 4), np.inf)
     rest = (np.arange(4), flags, none, np.zeros(4))
+    rest += (none, np.zeros(5, dtype=np.int64), np.zeros(0), np.zeros(0))
     _kernels.sum_terms(X, nodes, coef, intercept, -high, high, *rest, out)
     expected = np.einsum("ikj,ij->ik", coef[nodes], X) + intercept[nodes]
     np.testing.assert_allclose(out, expected)

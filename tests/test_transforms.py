@@ -204,7 +204,8 @@ def test_a_curve_has_one_point_per_term_where_a_transform_joins_values(rng):
     share = [0.004, 0.1, 0.2, 0.2, 0.1, 0.19, 0.1, 0.1, 0.006]
     x = rng.choice(9, size=5000, p=share).astype(float)
     y = np.cos(x) + 0.1 * rng.normal(size=5000)
-    model = ModelTreeRegressor(transform="winsor", max_depth=0).fit(x[:, None], y)
+    given = {"transform": "winsor", "curves": True, "max_depth": 0}
+    model = ModelTreeRegressor(**given).fit(x[:, None], y)
     np.testing.assert_array_equal(model.tree_.terms.point_x, np.arange(1.0, 8.0))
     means = [y[x == value].mean() for value in range(2, 7)]
     np.testing.assert_allclose(model.predict(np.arange(2.0, 7.0)[:, None]), means, atol=0.01)

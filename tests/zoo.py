@@ -74,9 +74,9 @@ def target(kind, score, rng):
         labels = np.array(["it's", "größer", "z"])
         return labels[np.digitize(score + rng.normal(scale=0.5, size=len(score)), [0.0, 1.0])]
     if kind == "poisson":
-        return rng.poisson(np.exp(0.5 * score))
+        return rng.poisson(np.exp(0.3 * score))
     if kind == "gamma":
-        return rng.gamma(2.0, np.exp(0.5 * score)) + 1e-9
+        return rng.gamma(2.0, np.exp(0.3 * score)) + 1e-9
     return score + 2.0 + rng.normal(scale=0.2, size=len(score))
 
 
@@ -93,15 +93,24 @@ SETTINGS = {
     "no split": ("squared_error", {"max_depth": 0, "clamp": True, "transform": "winsor"}),
     "no terms": ("binary", {"leaf_features": []}),
     "curves": ("squared_error", {"clamp": False}),
-    "huber, curves, clamp": ("huber", {"clamp": True, "transform": "none"}),
-    "curves, winsor, quantiles": ("squared_error", {"transform": "winsor", "clamp": (0.05, 0.9)}),
-    "gamma, curves, rank, clamp": ("gamma", {"transform": "rank", "clamp": True}),
-    "poisson, curves, winsor": ("poisson", {"transform": "winsor", "clamp": False}),
+    "huber, curves, clamp": ("huber", {"clamp": True, "transform": "none", "curves": True}),
+    "curves, winsor, quantiles": (
+        "squared_error",
+        {"transform": "winsor", "clamp": (0.05, 0.9), "curves": True},
+    ),
+    "gamma, curves, rank, clamp": ("gamma", {"transform": "rank", "clamp": True, "curves": True}),
+    "poisson, curves, winsor": ("poisson", {"transform": "winsor", "clamp": False, "curves": True}),
     "binary, curves, quantiles": ("binary", {"clamp": (0.1, 0.9), "max_depth": 2}),
-    "binary, curves, rank": ("binary", {"transform": "rank", "clamp": False, "max_depth": 2}),
+    "binary, curves, rank": (
+        "binary",
+        {"transform": "rank", "clamp": False, "max_depth": 2, "curves": True},
+    ),
     "multiclass, curves, clamp": ("multiclass", {"clamp": True, "max_depth": 2}),
     "binary, curves without lines": ("binary", {"clamp": True, "max_depth": 2}),
-    "multiclass, curves, rank": ("multiclass", {"transform": "rank", "clamp": (0.02, 1.0)}),
+    "multiclass, curves, rank": (
+        "multiclass",
+        {"transform": "rank", "clamp": (0.02, 1.0), "curves": True},
+    ),
 }
 KINDS = list(SETTINGS)
 BENT = [name for name in KINDS if "curves" in name]
