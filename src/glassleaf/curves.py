@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
@@ -197,7 +197,7 @@ def draw_curve(
     along = np.column_stack([np.ones(len(points)), _standardized(points, term, size)])
     bend = fitted - along @ line
     explained = float(size @ (hats @ bend) ** 2)
-    by_chance = _UNEVEN * chi2.isf(_CHANCE / n_tested, len(points) - 2)
+    by_chance = _UNEVEN * chdtri(len(points) - 2, _CHANCE / n_tested)
     if explained <= max(_WORTH_A_CURVE * weight, by_chance) * noise:
         return None
     return PiecewiseLinear(points, bend / np.sqrt(explained / size.sum()))
