@@ -8,7 +8,7 @@ from glassleaf.explanations import words
 from glassleaf.explanations.curves import curve_weights
 from glassleaf.explanations.formulas import column_text
 from glassleaf.explanations.rules import Condition, split_conditions
-from glassleaf.plain import Leaf, PlainModel
+from glassleaf.plain import Leaf, PlainModel, leaf_numbers
 from glassleaf.tree import Tree
 
 _MOST_LEAVES = 32
@@ -45,7 +45,7 @@ def _side(model: PlainModel, tree: Tree, child: int, asked: Condition) -> str:
 
 
 def _leaf(model: PlainModel, tree: Tree, leaf: Leaf) -> str:
-    label = f"<b>leaf {leaf.node}</b>, {leaf.n_samples:,} rows"
+    label = f"<b>leaf {leaf_numbers(model)[leaf.node]}</b>, {leaf.n_samples:,} rows"
     if model.n_outputs > 1:
         return f"{label}, {model.n_outputs} scores of {len(leaf.terms)} columns"
     columns = [(term, model.columns[term.column]) for term in leaf.terms[:_MOST_TERMS]]

@@ -143,6 +143,11 @@ class PlainModel:
                 waiting.append((node.left, [*above, (node, True)]))
 
 
+def leaf_numbers(model: PlainModel) -> dict[int, int]:
+    """What people call the leaves, by node: from left to right, from 1."""
+    return {leaf.node: number for number, (leaf, _) in enumerate(model.paths(), 1)}
+
+
 def from_document(document: Document) -> PlainModel:
     """The plain model of a document, or of the part of one that predicts."""
     labels = document["classes"]

@@ -10,8 +10,10 @@ import pytest
 import zoo
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError
 from glassleaf.export import to_scorecard
+from glassleaf.plain import leaf_numbers
 
 KINDS = [kind for kind in zoo.KINDS if not kind.startswith("multiclass")]
 
@@ -23,8 +25,9 @@ def scored_by_hand(lines, case):
         column = line["column"]
         cards.setdefault(int(line["leaf"]), {}).setdefault(column, []).append(line)
     out = []
+    number = leaf_numbers(plain_model(case.model))
     for leaf, row in zip(case.model.apply(case.table), case.records, strict=True):
-        card = cards[leaf]
+        card = cards[number[leaf]]
         score = float(card[""][0]["points"])
         for name, column_lines in card.items():
             score += points_of(column_lines, row[name]) if name else 0.0

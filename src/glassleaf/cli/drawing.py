@@ -15,7 +15,7 @@ from glassleaf.explanations import words
 from glassleaf.explanations.curves import curve_weights
 from glassleaf.explanations.formulas import column_text, is_rescaled, link_text
 from glassleaf.explanations.rules import split_conditions
-from glassleaf.plain import Leaf, PlainModel, Term
+from glassleaf.plain import Leaf, PlainModel, Term, leaf_numbers
 from glassleaf.tree import Tree
 
 text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
@@ -191,7 +191,7 @@ def _leaf_lines(model: PlainModel, tree: Tree, leaf: Leaf, scale: Scale, n_terms
     total = sum(other.n_samples for other in model.leaves)
     share = leaf.n_samples / total if total else 0.0
     rows = text.Text.assemble(
-        (f"leaf {leaf.node}  ", "green"),
+        (f"leaf {leaf_numbers(model)[leaf.node]}  ", "green"),
         (bar(share, _ROWS_WIDTH), "green"),
         f" {leaf.n_samples:,} rows, {share:.0%}",
     )

@@ -66,7 +66,7 @@ def show_row(
     out.print(text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(explanation)}"))
     for step in explanation.path:
         out.print(f"  {step.text}", style="cyan")
-    out.print(f"  leaf {explanation.leaf}", style="green")
+    out.print(f"  leaf {explanation.leaf_number}", style="green")
     out.print()
     values = {name: X[name][place].as_py() for name in X.column_names}
     which = _class_shown(explanation)

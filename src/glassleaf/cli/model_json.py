@@ -19,13 +19,15 @@ def model_json(estimator: Any) -> dict[str, Any]:
             {"name": column.name, "kind": "category" if column.is_category else "number"}
             for column in model.columns
         ],
-        "leaves": [_leaf(model, leaf, rule_text(rules[leaf.node])) for leaf, _ in model.paths()],
+        "leaves": [
+            {"leaf": number, "node": leaf.node, **_leaf(model, leaf, rule_text(rules[leaf.node]))}
+            for number, (leaf, _) in enumerate(model.paths(), 1)
+        ],
     }
 
 
 def _leaf(model: PlainModel, leaf: Leaf, rule: str) -> dict[str, Any]:
     return {
-        "leaf": leaf.node,
         "rule": rule,
         "rows": leaf.n_samples,
         "intercept": _numbers(leaf.intercept),

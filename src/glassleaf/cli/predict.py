@@ -31,7 +31,9 @@ def predict(
         ),
     ] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns.")] = False,
-    leaf: Annotated[bool, typer.Option("--leaf", help="Also the number of the leaf.")] = False,
+    leaf: Annotated[
+        bool, typer.Option("--leaf", help="Also the leaf, as a node of the tree.")
+    ] = False,
     prefix: Annotated[
         str, typer.Option(metavar="TEXT", help="What the names of new columns begin with.")
     ] = "",

@@ -125,7 +125,7 @@ def to_scorecard(
             raise ValueError(f"{name}={describe(value)} must be a number > 0.")
     factor, offset, good = _scale(model, base_score, base_odds, pdo, good)
     rules, out = all_rules(estimator.tree_), []
-    for leaf, _ in model.paths():
+    for number, (leaf, _) in enumerate(model.paths(), 1):
         segment = rule_text(rules[leaf.node])
         for column, attribute, above, up_to, points, per_unit in _card(model, leaf):
             is_base = not column
@@ -134,7 +134,7 @@ def to_scorecard(
             if decimals is not None:
                 scaled = (round(scaled[0], decimals), round(scaled[1], decimals))
             out.append(
-                Attribute(leaf.node, segment, column, attribute, above, up_to, *scaled)
+                Attribute(number, segment, column, attribute, above, up_to, *scaled)
             )  # fmt: skip
     return Scorecard(tuple(out), base_score, base_odds, pdo, good)
 
