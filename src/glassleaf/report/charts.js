@@ -12,6 +12,9 @@ function ticks(low, high, about = 4) {
   return out;
 }
 
+/* Large numbers on an axis: 20M. */
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
 /* A frame with axes; `x` and `y` turn values into places. */
 function frame(width, height, xEnds, yEnds, label, options = {}) {
   const edge = { left: 46, right: 18, top: 8, bottom: 34, ...options.edge };
@@ -19,7 +22,8 @@ function frame(width, height, xEnds, yEnds, label, options = {}) {
     ends[1] > ends[0] ? from + ((v - ends[0]) / (ends[1] - ends[0])) * (to - from) : (from + to) / 2;
   const x = at(xEnds, edge.left, width - edge.right);
   const y = at(yEnds, height - edge.bottom, edge.top);
-  const text = (value) => (options.percent ? percent(value) : number(value, 3));
+  const text = (value) => options.percent ? percent(value)
+    : Math.abs(value) >= 1e6 ? COMPACT.format(value).replace("-", "−") : number(value, 3);
   const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img",
     "aria-label": label, width: width, height: height });
   for (const t of yEnds[1] > yEnds[0] ? ticks(...yEnds) : []) {
@@ -103,11 +107,13 @@ function gainChart(candidate, highest) {
   return svg;
 }
 
-/* A curve along its feature, over what training saw; dots are the points that were learned. */
+/* A curve along its feature; dots are the points that were learned. Beyond them it is constant, and
+   of what training saw there, which may be far out, only a little is shown. */
 function curveChart(curve) {
   const width = 290, height = 180;
   const all = curve.points.map((p) => p[0]);
-  const ends = [Math.min(curve.low, ...all), Math.max(curve.high, ...all)];
+  const from = Math.min(...all), to = Math.max(...all), beyond = 0.08 * (to - from);
+  const ends = [Math.max(Math.min(curve.low, from), from - beyond), Math.min(Math.max(curve.high, to), to + beyond)];
   const first = curve.points[0], last = curve.points[curve.points.length - 1];
   const points = [[ends[0], first[1]], ...curve.points, [ends[1], last[1]]];
   const values = points.map((p) => p[1]);

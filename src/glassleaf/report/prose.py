@@ -129,7 +129,7 @@ def value_text(score: Score, value: float) -> str:
     unit, sign = (100, "%") if score.is_share else (1, "")
     half = unit * (score.high - score.low) / 2
     places = min(max(1 - int(np.floor(np.log10(half))), 0), 8) if half > 0 else 4
-    return f"{unit * value:,.{places}f}{sign}"
+    return f"{round(unit * value, places) + 0.0:,.{places}f}{sign}"  # never "-0.00"
 
 
 def interval_text(score: Score) -> str:
