@@ -4,7 +4,8 @@ The models of the nodes are linear. Where the target bends along a column, a tre
 splits, and spends its leaves on them. A *curve* is one more term of such a column: a piecewise
 linear function of few points, whose weight every leaf chooses by itself. It is the mean residual of
 the root's linear model along the column (a partial residual plot, drawn through the bins), without
-its straight part. A second round draws it again with all others in the model (backfitting).
+its straight part. Curves are added one by one, the one that explains most first, and the root is
+fitted again: of several columns that go together, one gets the bend, and the others none.
 
 For a loss that is not quadratic, the residual is the step that Newton's method would take, the
 gradient over the curvature, and rows count by their curvature: what a linear log-odds leaves has no
@@ -14,7 +15,7 @@ bend, though the probabilities have one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,8 @@ from glassleaf.weak_models import LinearModels, NodeModel, Shrinkage
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-_ROUNDS = 2
+# So many curves can still be looked at.
+_MOST_CURVES = 10
 # Points of a curve: few enough to be read and exported.
 _MAX_POINTS = 9
 # A curve must explain this share of what the line leaves, and more than chance does.
@@ -80,35 +82,33 @@ def with_curves(
     }
     if not tested:
         return design
-    bent, straight = design, None
-    for _ in range(_ROUNDS):
+    curves: dict[int, PiecewiseLinear] = {}
+    bent, before = design, None
+    while len(curves) < min(len(tested), _MOST_CURVES):
         models = LinearModels(backend, bent.layout, loss, Penalty(), Shrinkage())
         root = models.root(start)
-        if straight is not None:
-            _start_from(root, straight, design)
+        if before is not None:
+            root.adopt(*before)
         models.fit([0], [root])
-        straight = straight or root
         found, noise = _bin_residuals(backend, models, blocks, bent, loss, root)
-        curves = {}
-        for column in sorted(tested):
-            partial = _without_curve(found[column], bent, column, root)
-            curve = draw_curve(partial, noise, root.weight, len(tested))
-            if curve is not None:
-                curves[column] = curve
-        if not curves and bent is design:
-            return design
+        drawn = {
+            column: draw_curve(found[column], noise, root.weight, len(tested))
+            for column in sorted(tested - curves.keys())
+        }
+        best = max(drawn, key=lambda column: drawn[column].explained)
+        curve = drawn[best].curve
+        if curve is None:
+            break
+        curves[best] = curve
+        # The next fit begins where this one ended; curves are stored in the order of columns.
+        place = design.layout.n_dense + sorted(curves).index(best)
+        coef, intercept = root.raw_parameters()
+        before = np.insert(coef, place, 0.0, axis=1), intercept
         bent = design.with_curves(curves)
         layout = bent.layout
         backend.each(on_rows.widen, [(design.layout.n_dense, len(curves))])
         backend.each(on_rows.set_curves, [(0, curve_columns(bent), layout.center, layout.scale)])
     return bent
-
-
-def _start_from(root: NodeModel, straight: NodeModel, design: Design) -> None:
-    """Let the root begin where the model without curves ended."""
-    coef, intercept = straight.raw_parameters()
-    n_curves = len(root.mean) - len(straight.mean)
-    root.adopt(np.insert(coef, [design.layout.n_dense] * n_curves, 0.0, axis=1), intercept)
 
 
 def curve_columns(design: Design) -> list[DrawnCurve]:
@@ -166,27 +166,23 @@ def _residuals(feature: FeatureBins, values: Floats, design: Design, n_outputs: 
     return Residuals(term, curvature, -values[used, :n_outputs] / curvature[:, None])
 
 
-def _without_curve(residuals: Residuals, design: Design, column: int, root: NodeModel) -> Residuals:
-    """What the residuals were if the column's own curve were not in the model."""
-    curve = design.terms.curve(column)
-    if curve is None:
-        return residuals
-    place = int(np.flatnonzero(design.layout.term == design.terms.curve_term[column])[0])
-    effect = curve(residuals.term)[:, None] * root.stored_parameters()[0][:, place]
-    return replace(residuals, mean=residuals.mean + effect)
+@dataclass(frozen=True)
+class Drawn:
+    """A curve of mean 0 and spread 1, None where a straight line does; and what it explains."""
+
+    curve: PiecewiseLinear | None
+    explained: float
 
 
-def draw_curve(
-    residuals: Residuals, noise: float, weight: float, n_tested: int
-) -> PiecewiseLinear | None:
-    """The curve of a column, of mean 0 and spread 1; None where a straight line does.
+def draw_curve(residuals: Residuals, noise: float, weight: float, n_tested: int) -> Drawn:
+    """The curve of a column.
 
     ``noise`` is that of a residual per unit of curvature, ``weight`` that of all rows.
     """
     term, size = residuals.term, residuals.curvature
     points = _points(term, size)
     if len(points) < 3:
-        return None
+        return Drawn(None, 0.0)
     hats = _hats(term, points)
     gram = (hats * size[:, None]).T @ hats
     gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram) / len(gram)
@@ -199,8 +195,8 @@ def draw_curve(
     explained = float(size @ (hats @ bend) ** 2)
     by_chance = _UNEVEN * chdtri(len(points) - 2, _CHANCE / n_tested)
     if explained <= max(_WORTH_A_CURVE * weight, by_chance) * noise:
-        return None
-    return PiecewiseLinear(points, bend / np.sqrt(explained / size.sum()))
+        return Drawn(None, 0.0)
+    return Drawn(PiecewiseLinear(points, bend / np.sqrt(explained / size.sum())), explained)
 
 
 def _main_output(residuals: Residuals) -> Floats:
