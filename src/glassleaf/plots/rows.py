@@ -77,11 +77,16 @@ class RowDisplay:
         lines = np.arange(len(bars), 0, -1)
         for line, begin, size in zip(lines, begins, sizes, strict=True):
             self.ax_.text(
-                max(begin, begin + size) + room, line, f"{size:+.3g}", va="center", fontsize=8.5
+                max(begin, begin + size) + room, line, _signed(size), va="center", fontsize=8.5
             )
         for height, value in ((len(bars) + 1, start), (0, raw)):
             self.ax_.text(
-                value + 1.5 * room, height, f"{value:.4g}", va="center", fontsize=9, weight="bold"
+                value + 1.5 * room,
+                height,
+                words.number(value, 4),
+                va="center",
+                fontsize=9,
+                weight="bold",
             )
         names = [self.row.reference_text, *(name for name, _ in bars), "raw score"]
         self.ax_.set_yticks(np.arange(len(bars) + 1, -1, -1), names, fontsize=9)
@@ -120,3 +125,7 @@ class RowDisplay:
             return f"prediction {words.number(self._number(self.row.prediction))}"
         probability = max(np.atleast_1d(self.row.prediction))
         return f"predicted {label(self.row.label)} with probability {words.percent(probability)}"
+
+
+def _signed(value: float) -> str:
+    return ("+" if value >= 0 else "") + words.number(value, 3)
