@@ -1,9 +1,12 @@
 """Seconds to fit, beside XGBoost's defaults in the same run.
 
     GLASSLEAF_DATA=folder python benchmarks/bench_fit.py [--datasets House,Census] [--repeat 5]
+        [--write docs/benchmarks.md]
 
-Both get the same table and two threads, take turns, and are reported by their median. XGBoost is
-also given the one-hot encoded table where there are categories ("one-hot"), as the paper does.
+The paper's method at depth 3 (MT-GR), our defaults and XGBoost get the same table and two threads,
+take turns, and are reported by their median. XGBoost is also given the one-hot encoded table where
+there are categories ("one-hot"), as the paper does. ``--write`` puts the table between the page's
+markers.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +30,8 @@ def seconds(fit: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def ours(data: datasets.Dataset) -> Callable[[], Any]:
-    settings = {**paper_settings("MT-GR"), "max_depth": 3, "loss": data.loss, "n_jobs": 2}
+def ours(data: datasets.Dataset, method: dict[str, Any]) -> Callable[[], Any]:
+    settings = {**method, "max_depth": 3, "loss": data.loss, "n_jobs": 2}
     kind = ModelTreeClassifier if data.loss == "log_loss" else ModelTreeRegressor
     return lambda: kind(**settings).fit(data.X, data.y, sample_weight=data.weight)
 
@@ -48,31 +52,52 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", default="", help="names, separated by commas (default: all)")
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--write", type=Path, help="a page with the markers of this table")
     given = parser.parse_args()
     chosen = {name.strip().lower() for name in given.datasets.split(",") if name.strip()}
-    print(
-        f"{'dataset':<14}{'rows':>8}{'columns':>9}{'glassleaf':>11}"
-        f"{'XGBoost':>9}{'one-hot':>9}  ratio"
-    )
+    lines = [
+        f"Seconds, median of {given.repeat}.",
+        "",
+        "| dataset | rows | columns | MT-GR | default | XGBoost | XGBoost, one-hot"
+        " | MT-GR / XGBoost | default / XGBoost | default / MT-GR |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
     for name, load in datasets.ALL.items():
-        if chosen and name.lower() not in chosen:
-            continue
-        data = load(None)
-        runs = {"ours": ours(data), "native": theirs(data, one_hot=False)}
-        if (data.X.dtypes == "category").any():
-            runs["one-hot"] = theirs(data, one_hot=True)
-        runs["ours"]()  # load the compiled kernels
-        taken: dict[str, list[float]] = {name: [] for name in runs}
-        for _ in range(given.repeat):
-            for name, fit in runs.items():
-                taken[name].append(seconds(fit))
-        median = {name: float(np.median(times)) for name, times in taken.items()}
-        one_hot = f"{median['one-hot']:9.2f}" if "one-hot" in median else " " * 9
-        print(
-            f"{data.name:<14}{len(data.X):>8}{data.X.shape[1]:>9}{median['ours']:>11.2f}"
-            f"{median['native']:>9.2f}{one_hot}  {median['ours'] / median['native']:.2f}",
-            flush=True,
+        if not chosen or name.lower() in chosen:
+            lines.append(measured(load(None), given.repeat))
+            print(lines[-1], flush=True)
+    if given.write is not None:
+        text = "\n".join(lines)
+        page = given.write.read_text()
+        before, rest = page.split("<!-- bench_fit: begin -->")
+        _, after = rest.split("<!-- bench_fit: end -->")
+        given.write.write_text(
+            f"{before}<!-- bench_fit: begin -->\n{text}\n<!-- bench_fit: end -->{after}"
         )
+
+
+def measured(data: datasets.Dataset, repeat: int) -> str:
+    """A line of the table."""
+    runs = {
+        "paper": ours(data, paper_settings("MT-GR")),
+        "default": ours(data, {}),
+        "native": theirs(data, one_hot=False),
+    }
+    if (data.X.dtypes == "category").any():
+        runs["one-hot"] = theirs(data, one_hot=True)
+    runs["default"]()  # load the compiled kernels
+    taken: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(repeat):
+        for name, fit in runs.items():
+            taken[name].append(seconds(fit))
+    median = {name: float(np.median(times)) for name, times in taken.items()}
+    one_hot = f"{median['one-hot']:.2f}" if "one-hot" in median else "–"
+    own, default, other = median["paper"], median["default"], median["native"]
+    return (
+        f"| {data.name} | {len(data.X)} | {data.X.shape[1]} | {own:.2f} | {default:.2f}"
+        f" | {other:.2f} | {one_hot} | {own / other:.2f} | {default / other:.2f}"
+        f" | {default / own:.1f} |"
+    )
 
 
 if __name__ == "__main__":
