@@ -187,11 +187,7 @@ def draw_curve(residuals: Residuals, noise: float, weight: float, n_tested: int)
     gram = (hats * size[:, None]).T @ hats
     gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram) / len(gram)
     fitted = np.linalg.solve(gram, hats.T @ (size[:, None] * _main_output(residuals)))[:, 0]
-    straight = np.column_stack([np.ones(len(term)), _standardized(term, term, size)])
-    inner = (straight * size[:, None]).T @ straight
-    line = np.linalg.solve(inner, straight.T @ (size * (hats @ fitted)))
-    along = np.column_stack([np.ones(len(points)), _standardized(points, term, size)])
-    bend = fitted - along @ line
+    bend = fitted - _straight_part(hats @ fitted, points, term, size)
     explained = float(size @ (hats @ bend) ** 2)
     by_chance = _UNEVEN * chdtri(len(points) - 2, _CHANCE / n_tested)
     if explained <= max(_WORTH_A_CURVE * weight, by_chance) * noise:
@@ -225,9 +221,16 @@ def _points(term: Floats, size: Floats) -> Floats:
 
 def _hats(term: Floats, points: Floats) -> Floats:
     """Piecewise linear functions that are 1 at one of the points and 0 at the others."""
-    return np.stack([np.interp(term, points, own) for own in np.eye(len(points))], axis=1)
+    left = np.clip(np.searchsorted(points, term) - 1, 0, len(points) - 2)
+    share = np.clip((term - points[left]) / (points[left + 1] - points[left]), 0.0, 1.0)
+    rows, hats = np.arange(len(term)), np.zeros((len(term), len(points)))
+    hats[rows, left], hats[rows, left + 1] = 1.0 - share, share
+    return hats
 
 
-def _standardized(values: Floats, term: Floats, size: Floats) -> Floats:
-    mean = np.average(term, weights=size)
-    return np.asarray((values - mean) / np.sqrt(np.average((term - mean) ** 2, weights=size)))
+def _straight_part(values: Floats, points: Floats, term: Floats, size: Floats) -> Floats:
+    """The regression line of some values along the term, at the points."""
+    total = size.sum()
+    away = term - (size @ term) / total
+    slope = (size * away) @ values / ((size * away) @ away)
+    return np.asarray((size @ values) / total + slope * (points - (size @ term) / total))
