@@ -100,27 +100,26 @@ def with_curves(
         if curve is None:
             break
         curves[best] = curve
-        # The next fit begins where this one ended; curves are stored in the order of columns.
-        place = design.layout.n_dense + sorted(curves).index(best)
+        n_dense = bent.layout.n_dense
         coef, intercept = root.raw_parameters()
-        before = np.insert(coef, place, 0.0, axis=1), intercept
+        before = np.insert(coef, n_dense, 0.0, axis=1), intercept  # the next fit begins here
         bent = design.with_curves(curves)
-        layout = bent.layout
-        backend.each(on_rows.widen, [(design.layout.n_dense, len(curves))])
-        backend.each(on_rows.set_curves, [(0, curve_columns(bent), layout.center, layout.scale)])
+        layout, newest = bent.layout, curve_columns(bent)[best]
+        backend.each(on_rows.widen, [()])
+        backend.each(on_rows.set_curves, [(0, [newest], layout.center, layout.scale)])
     return bent
 
 
-def curve_columns(design: Design) -> list[DrawnCurve]:
-    """The dense columns that are curves."""
+def curve_columns(design: Design) -> dict[int, DrawnCurve]:
+    """The dense columns that are curves, by the input column."""
     terms = design.terms
     place_of = {int(term): place for place, term in enumerate(design.layout.term)}
-    drawn = []
+    drawn = {}
     for column in np.flatnonzero(terms.curve_term >= 0).tolist():
         curve = terms.curve(column)
         assert curve is not None
         place = place_of[int(terms.curve_term[column])]
-        drawn.append(DrawnCurve(place, place_of[int(terms.first_term[column])], curve))
+        drawn[column] = DrawnCurve(place, place_of[int(terms.first_term[column])], curve)
     return drawn
 
 

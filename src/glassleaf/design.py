@@ -83,8 +83,8 @@ class Terms:
     def with_curves(self, curves: Mapping[int, PiecewiseLinear]) -> Terms:
         """The same terms and, last, one for the curve of each of some columns."""
         curve_term = np.full(len(self.first_term), -1, dtype=np.int64)
+        curve_term[list(curves)] = self.n_terms + np.arange(len(curves))
         columns = sorted(curves)
-        curve_term[columns] = self.n_terms + np.arange(len(columns))
         none = np.zeros(0)
         n_points = [len(curves[j].x) if j in curves else 0 for j in range(len(curve_term))]
         return replace(

@@ -81,7 +81,7 @@ def narrow_leaves(
                 ends = (ends - leaf.model.center[own]) / leaf.model.unit[own]
                 limits[leaf.id][0][own], limits[leaf.id][1][own] = ends
     backend.each(on_rows.clip_dense, [(node, *ends) for node, ends in limits.items()])
-    drawn = curve_columns(design)
+    drawn = list(curve_columns(design).values())
     if drawn:
         backend.each(
             on_rows.set_curves,

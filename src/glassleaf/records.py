@@ -45,7 +45,7 @@ def curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) -
     out = np.zeros((len(nodes), len(design.terms.curve_term)))
     if not len(columns):
         return out
-    drawn = curve_columns(design)
+    drawn = list(curve_columns(design).values())
     place, source = np.array([(own.place, own.source) for own in drawn]).T
     leaves = [node for node in nodes if node.children is None]
     sums = backend.sum(on_rows.curve_products, [(node.id, drawn) for node in leaves])

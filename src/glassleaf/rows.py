@@ -231,11 +231,9 @@ def clip_dense(rows: Rows, node: int, low: Floats, high: Floats) -> None:
     np.clip(rows.dense[start:stop], low, high, out=rows.dense[start:stop])
 
 
-def widen(rows: Rows, n_kept: int, n_new: int) -> None:
-    """Keep the first dense columns, and add some that have no values yet."""
-    dense = np.empty((len(rows.dense), n_kept + n_new))
-    dense[:, :n_kept] = rows.dense[:, :n_kept]
-    rows.dense = dense
+def widen(rows: Rows) -> None:
+    """Add a dense column that has no values yet."""
+    rows.dense = np.column_stack([rows.dense, np.empty(len(rows.dense))])
 
 
 def set_curves(
