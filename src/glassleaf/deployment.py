@@ -73,7 +73,7 @@ class Deployable:
         """
         return Scorer(plain_model(self))
 
-    def report(self, X: Any, y: Any, *, title: str = "Model report") -> Report:
+    def report(self, X: Any, y: Any, *, title: str | None = None) -> Report:
         """A report on this model: what it is, how well it does, and why it says what it says.
 
         Parameters
@@ -82,8 +82,8 @@ class Deployable:
             Test rows: rows that the model was not fitted on.
         y : array-like of shape (n_samples,)
             Their true values or labels.
-        title : str, default="Model report"
-            Stands on top.
+        title : str or None, default=None
+            Stands on top; None: "Model report" and the name of ``y``, if it has one.
 
         Returns
         -------
@@ -97,6 +97,9 @@ class Deployable:
             scored: plain.PlainModel | str = plain_model(self)
         except ExportError as error:
             scored = str(error)
+        if title is None:
+            name = getattr(y, "name", None)
+            title = f"Model report: {name}" if isinstance(name, str) and name else "Model report"
         report: Report = make_report(self, scored, X, y, title)
         return report
 

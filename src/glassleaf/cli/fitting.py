@@ -81,7 +81,7 @@ def run(plan: Plan) -> None:
     scores = [] if test is None else all_scores(estimator, test.X, test.y, test.weight)
     estimator.save(plan.output)
     if plan.report is not None:
-        write_report(plan.report, estimator, test or part)
+        write_report(plan, plan.report, estimator, test or part)
     n_test = 0 if test is None else len(test.y)
     screen.fitted(Fitted(estimator, folds, without, scores, n_test, seconds), loaded.X)
     screen.written(plan.output, plan.report)
@@ -246,6 +246,7 @@ def _fold_scores(
     )
 
 
-def write_report(path: Path, estimator: Any, part: Labeled) -> None:
+def write_report(plan: Plan, path: Path, estimator: Any, part: Labeled) -> None:
     """The report on some rows."""
-    estimator.report(part.X, part.y).write(path)
+    title = f"Model report: {plan.wanted.target}"
+    estimator.report(part.X, part.y, title=title).write(path)

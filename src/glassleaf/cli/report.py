@@ -36,5 +36,6 @@ def report(
     estimator = read_model(model)
     how = options.read_options(delimiter, encoding, decimal, missing, on_error)
     rows = labeled_rows(estimator, data, target, None, how)
-    estimator.report(rows.X, rows.y).write(output)
+    title = f"Model report: {target}" if target else None
+    estimator.report(rows.X, rows.y, title=title).write(output)
     screen.console().print(f"Written: {output}", style="green", soft_wrap=True)

@@ -14,17 +14,19 @@ from glassleaf.report.scores import Score
 INTRO = {
     "summary": "What the model is, and how well it does on rows it was not fitted on.",
     "scores": "Computed on the test rows. The interval says how far the score may be off because"
-    " there are only so many of them: 95 of 100 such intervals hold the true value. The last column"
-    " is what one would reach by always guessing the training average.",
+    " there are only so many of them: about 95 of 100 such intervals hold the true value. The"
+    " constant guess is what one would reach by always guessing the training average.",
     "calibration": "Test rows in ten groups of equal size, by prediction. Points on the line: what"
     " was predicted is what came on average. Bars are 95% intervals.",
     "tree": "A row starts at the left and answers one question after the other until it reaches a"
     " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
     " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"
     " is blue.",
-    "leaf": "clip(x, a, b) is x held between a and b, what the leaf saw in training; score(x) is x"
-    " on a scale of its own, by its rank; curve(x) is a function of x that all leaves share, drawn"
-    " below; [x = a] is 1 if x is a, else 0. Influence is the"
+    "leaf": "clip(x, a, b) is x held between a and b: what the leaf saw in training or, where a"
+    " feature has far-out values, its outer 1% quantiles; score(x) is x on a scale of its own, by"
+    " its rank; curve(x) is a function of x that all leaves share, drawn below; [x = a] is 1 if x"
+    " is a, else 0, and so for a category that training never saw. A missing number counts as the"
+    " average of all rows. Influence is the"
     " coefficient times the spread in the leaf: how far the term typically moves the score there."
     " Blue: larger values raise the score; orange: they lower it; grey: no single direction.",
     "curves": "Some features do not act along a straight line. What the line misses is a curve,"
@@ -32,12 +34,16 @@ INTRO = {
     " formula. Over the training rows a curve has about mean 0 and spread 1. Between the dots it is"
     " straight (along score(x), where the formula has that), beyond them constant.",
     "what_if": "Change a value and see at once where the row goes, what each feature adds, and what"
-    " is predicted. Everything is computed in this page.",
+    " is predicted. An empty field is a missing value. What a feature adds is its part of the"
+    " leaf's formula, less that of a row whose inputs are all average. Everything is computed in"
+    " this page.",
     "leaves": "One line per leaf: which rows it holds, and what came in training and in test.",
     "features": "Effect: how far a feature moves the scores within the leaves, as a share of all"
-    " features. Gain: how much of the splits' improvement is due to splits on it.",
-    "gains": "At every split, how good other questions would have been. The higher the curve, the"
-    " better a split at that value; the one that was chosen is blue.",
+    " features. Gain: how much of the splits' improvement is due to splits on it. A feature may do"
+    " one, the other, or both.",
+    "gains": "At every split, how promising other questions were: a quick estimate for all of them,"
+    " by which the best few were chosen. These were then compared by how well two formulas really"
+    " do, so that the one that was taken, in blue, need not be the highest here.",
     "data": "Do the test rows look like the training rows? Where they do not, scores may not hold.",
 }
 

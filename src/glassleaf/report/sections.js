@@ -70,7 +70,8 @@ function gainSection(view) {
 
 function curveSection(view) {
   return section("curves", "Curves", view.intro.curves, h("div", { class: "charts" }, view.curves.map((curve) =>
-    h("figure", { class: "shared-curve" }, h("figcaption", {}, "curve(", named(curve.label, curve.name), ")"), curveChart(curve)))));
+    h("figure", { class: "shared-curve" }, h("figcaption", {}, "curve(", named(curve.label, curve.name), ")"), curveChart(curve),
+      h("div", { class: "quiet points" }, curve.marks.map(([at, value]) => `${number(at, 5)} → ${number(value, 5)}`).join(", "))))));
 }
 
 const LEVELS = ["", "look", "changed"];

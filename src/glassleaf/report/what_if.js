@@ -156,6 +156,14 @@ function pathList(view, steps, values, leaf, onLeaf) {
       ` (${count(leaf.rows)} training rows)`)));
 }
 
+/* A number beyond what the leaf saw counts as the nearest that it did see. */
+function heldText(view, values, leaf, column) {
+  const x = values[column], [low, high] = leaf.clamps[column];
+  if (typeof x !== "number" || featureOf(view, column).categories || view.model.columns[column].knots.length) return null;
+  if (low !== null && x < low) return `, held at ${number(low, 6)}`;
+  return high !== null && x > high ? `, held at ${number(high, 6)}` : null;
+}
+
 /* What each column adds to the score, relative to the mean row of the leaf. */
 function contributions(view, scorer, row, leaf, output) {
   const added = new Array(row.length).fill(0);
@@ -172,7 +180,7 @@ function story(view, leaf, parts, output) {
   const up = parts.find((part) => part.value > 0), down = parts.find((part) => part.value < 0);
   const ofClass = view.classes ? (view.classes.length === 2 ? 1 : output) : null;
   const typical = leaf.prediction[ofClass === null ? output : ofClass];
-  return h("p", { class: "story" }, "An average row of leaf " + leaf.leaf + " gets ",
+  return h("p", { class: "story" }, "A row with average inputs in leaf " + leaf.leaf + " gets ",
     ofClass === null ? null : ["P(", h("bdi", { class: "name inline" }, view.classes[ofClass]), ") = "],
     h("strong", {}, predicted(view, typical)), ". ",
     up ? ["This row's score is raised most by ", named_(up)] : "Nothing raises this row's score",
@@ -188,9 +196,9 @@ function contributionTable(view, leaf, parts, raw, output, values) {
   const of = view.outputs[output] ? [" of ", named(view.classes[output])] : null;
   return h("div", {}, h("h4", {}, "What each feature adds to the score", of),
     h("table", { class: "contributions" }, h("tbody", {},
-      line("average row of the leaf", "", text(leaf.raw[output]), "total"),
+      line("average inputs in this leaf", "", text(leaf.raw[output]), "total"),
       shown.map((part) => line([named(featureOf(view, part.column).label, featureOf(view, part.column).name),
-        h("span", { class: "quiet" }, " = ", h("bdi", {}, short(cellText(view, values, part.column), 24)))],
+        h("span", { class: "quiet" }, " = ", h("bdi", {}, short(cellText(view, values, part.column), 24)), heldText(view, values, leaf, part.column))],
       signedBar(part.value, largest), text(part.value, true))),
       rest !== 0 ? line(`${parts.length - SHOWN_PARTS} others`, signedBar(rest, largest), text(rest, true)) : null,
       line("score of this row", "", text(raw), "total"))),
