@@ -171,7 +171,9 @@ def test_what_is_linear_in_the_log_odds_or_the_logarithm_has_no_curve(rng):
 # --- what must not matter ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("shift", "scale"), [(0.0, 1e9), (1e6, 1.0), (-5.0, 1e-9)])
+@pytest.mark.parametrize(
+    ("shift", "scale"), [(0.0, 1e9), (1e6, 1.0), (-5.0, 1e-9), (0.0, 1e-165), (0.0, 1e130)]
+)
 def test_units_of_the_column(rng, shift, scale):
     X, y = wave(rng, 1500)
     moved = X.assign(bent=shift + scale * X["bent"])
@@ -197,3 +199,19 @@ def test_order_of_rows_and_threads(rng):
     before = ModelTreeRegressor(n_jobs=1).fit(X, y)
     after = ModelTreeRegressor(n_jobs=2).fit(X.iloc[order], y[order])
     np.testing.assert_allclose(after.predict(X), before.predict(X), rtol=1e-6, atol=1e-9)
+
+
+def test_a_value_that_many_rows_share_is_one_point(rng):
+    """Forty hours a week: no points between 39 and 41 beside it."""
+    hours = np.where(rng.random(4000) < 0.6, 40.0, np.round(rng.uniform(0, 90, 4000), 1))
+    y = np.abs(hours - 40.0) + rng.normal(size=4000)
+    model = ModelTreeRegressor(max_depth=0).fit(hours[:, None], y)
+    points = model.tree_.terms.point_x
+    assert (np.abs(points - 40.0) < 1.5).sum() == 1
+
+
+@pytest.mark.parametrize("value", ["Auto", 1, None, "yes"])
+def test_what_the_parameter_may_be(rng, value):
+    X, y = wave(rng, 100)
+    with pytest.raises(ValueError, match="curves=.* must be 'auto', True or False"):
+        ModelTreeRegressor(curves=value).fit(X, y)

@@ -209,3 +209,14 @@ def test_a_curve_has_one_point_per_term_where_a_transform_joins_values(rng):
     np.testing.assert_array_equal(model.tree_.terms.point_x, np.arange(1.0, 8.0))
     means = [y[x == value].mean() for value in range(2, 7)]
     np.testing.assert_allclose(model.predict(np.arange(2.0, 7.0)[:, None]), means, atol=0.01)
+
+
+def test_a_clamp_from_the_very_lowest_value(rng):
+    """In a leaf the first bins may be empty: the lowest value is that of the first that is not."""
+    X = rng.normal(size=(400, 2))
+    y = np.where(X[:, 0] > 0, X[:, 1], -X[:, 1])
+    model = ModelTreeRegressor(clamp=(0.0, 1.0)).fit(X, y)
+    assert model.get_n_leaves() > 1
+    np.testing.assert_allclose(
+        model.predict(X), ModelTreeRegressor().fit(X, y).predict(X), rtol=1e-6
+    )

@@ -45,6 +45,7 @@ _CHANCE = 0.001
 # Residuals may vary so much more where they say most, at a column's ends, than on average.
 _UNEVEN = 2.0
 _RIDGE = 1e-9
+_ROUNDING = 1e-9
 _NO_CURVATURE = 1e-300
 
 
@@ -189,7 +190,7 @@ def draw_curve(residuals: Residuals, noise: float, weight: float, n_tested: int)
     bend = fitted - _straight_part(hats @ fitted, points, term, size)
     explained = float(size @ (hats @ bend) ** 2)
     by_chance = _UNEVEN * chdtri(len(points) - 2, _CHANCE / n_tested)
-    if explained <= max(_WORTH_A_CURVE * weight, by_chance) * noise:
+    if not explained > max(_WORTH_A_CURVE * weight, by_chance) * noise:
         return Drawn(None, 0.0)
     return Drawn(PiecewiseLinear(points, bend / np.sqrt(explained / size.sum())), explained)
 
@@ -206,15 +207,16 @@ def _main_output(residuals: Residuals) -> Floats:
 def _points(term: Floats, size: Floats) -> Floats:
     """Quantiles of the term and its ends, or all values where these are few.
 
-    Ranks are those of the middles of bins, so that the mirror image of a column has that of its
-    points.
+    A value that many rows share is one point, however many quantiles it holds. A quantile between
+    two bins is their middle, so that the mirror image of a column has that of its points.
     """
     values = np.unique(term)  # a transform may join several bins
     if len(values) <= _MAX_POINTS:
         return values
-    up_to = np.cumsum(size)
-    middle = (up_to - size / 2) / up_to[-1]
-    inner = np.interp(np.linspace(0, 1, _MAX_POINTS)[1:-1], middle, term)
+    up_to = np.cumsum(size) / size.sum()
+    share = np.linspace(0, 1, _MAX_POINTS)[1:-1]
+    below, above = (np.searchsorted(up_to, share + side) for side in (-_ROUNDING, _ROUNDING))
+    inner = (term[below] + term[above]) / 2
     return np.unique(np.concatenate([term[:1], inner, term[-1:]]))
 
 
@@ -229,7 +231,9 @@ def _hats(term: Floats, points: Floats) -> Floats:
 
 def _straight_part(values: Floats, points: Floats, term: Floats, size: Floats) -> Floats:
     """The regression line of some values along the term, at the points."""
-    total = size.sum()
-    away = term - (size @ term) / total
+    center = np.average(term, weights=size)
+    away = term - center
+    largest = np.abs(away).max()  # squares of tiny or huge numbers would be 0 or infinite
+    away /= largest
     slope = (size * away) @ values / ((size * away) @ away)
-    return np.asarray((size @ values) / total + slope * (points - (size @ term) / total))
+    return np.asarray(np.average(values, weights=size) + slope * ((points - center) / largest))

@@ -261,11 +261,7 @@ class _ModelTree(Deployable, BaseEstimator):
             n_classes=n_classes,
             weak_model=weak_model,
             transform=transform,
-            curves=(
-                parameters.choice("curves", self.curves, {"auto": transform == "auto"})
-                if isinstance(self.curves, str)
-                else parameters.flag("curves", self.curves)
-            ),
+            curves=self._wants_curves(transform),
             clamp=parameters.clamp(self.clamp),
             refine=parameters.flag("refine", self.refine),
             subsets=parameters.choice(
@@ -281,6 +277,13 @@ class _ModelTree(Deployable, BaseEstimator):
                 parameters.choice("shrink", self.shrink, {"zero": False, "parent": True}), is_chosen
             ),
         )
+
+    def _wants_curves(self, transform: str) -> bool:
+        if isinstance(self.curves, str) and self.curves == "auto":
+            return transform == "auto"
+        if not isinstance(self.curves, (bool, np.bool_)):
+            raise ValueError(f"curves={describe(self.curves)} must be 'auto', True or False.")
+        return bool(self.curves)
 
     def _criterion(self, n_classes: int) -> Criterion:
         gradient: Criterion = criteria.GradientGain()

@@ -82,7 +82,8 @@ class Distribution:
         1.0
         """
         before, up_to = self.shares
-        b = min(int(np.searchsorted(up_to, share)), len(up_to) - 1)
+        used = np.flatnonzero(self.weight > 0)
+        b = used[min(int(np.searchsorted(up_to[used], share)), len(used) - 1)]
         inside = (share - before[b]) / (up_to[b] - before[b])
         return float(self.lower[b] + inside * (self.upper[b] - self.lower[b]))
 
