@@ -59,7 +59,9 @@ def test_noise_has_no_curve():
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(400, 5))
         found += bool(
-            curved(ModelTreeRegressor(max_depth=0).fit(X, X[:, 0] + rng.normal(size=400)))
+            curved(
+                ModelTreeRegressor(max_depth=0, curves=True).fit(X, X[:, 0] + rng.normal(size=400))
+            )
         )
     assert found <= 1
 
@@ -69,7 +71,7 @@ def test_noise_has_no_curve():
 
 def test_only_the_column_that_bends_gets_a_curve(rng):
     X, y = wave(rng)
-    model = ModelTreeRegressor(max_depth=0).fit(X, y)
+    model = ModelTreeRegressor(max_depth=0, curves=True).fit(X, y)
     assert curved(model) == {"bent"}
     assert r2_score(y, model.predict(X)) > 0.97
     assert r2_score(y, ModelTreeRegressor(max_depth=0, curves=False).fit(X, y).predict(X)) < 0.8
@@ -89,7 +91,7 @@ def test_of_columns_that_go_together_one_gets_the_bend(rng):
     x = rng.uniform(-1, 1, size=4000)
     others = x[:, None] + 0.1 * rng.normal(size=(4000, 3))
     y = np.abs(x) + others[:, 1] + 0.02 * rng.normal(size=4000)
-    model = ModelTreeRegressor(max_depth=0).fit(np.column_stack([others, x]), y)
+    model = ModelTreeRegressor(max_depth=0, curves=True).fit(np.column_stack([others, x]), y)
     assert curved(model) == {"x3"}
 
 
@@ -98,6 +100,7 @@ def test_of_columns_that_go_together_one_gets_the_bend(rng):
     [
         {"curves": False},
         {"transform": "none"},
+        {"max_depth": 0},
         {"monotonic_cst": {"bent": 1}},
         {"leaf_features": ["straight", "idle"]},
         {"split_features": ["straight"]},
@@ -124,7 +127,7 @@ def test_predictions_by_hand(rng, clamp, transform):
 def test_the_narrower_leaves_of_a_quantile_pair_fit_the_clamped_curve(rng):
     """A leaf's model is the best one for its clamped rows: no residual goes with the curve."""
     X, y = wave(rng, 3000)
-    given = {"max_depth": 0, "clamp": (0.1, 0.9), "alpha": 0.0, "shrink": "zero"}
+    given = {"max_depth": 0, "curves": True, "clamp": (0.1, 0.9), "alpha": 0.0, "shrink": "zero"}
     model = ModelTreeRegressor(**given).fit(X, y)
     tree = model.tree_
     clamped = np.clip(X["bent"].to_numpy(), tree.clamp_low[0, 0], tree.clamp_high[0, 0])
@@ -153,7 +156,7 @@ def test_classes_that_lie_inside_each_other(rng, n_classes):
     limits = [0.3] if n_classes == 2 else [0.3, 0.6]
     y = np.digitize(np.abs(X["bent"]) + 0.05 * rng.normal(size=3000), limits)
     plain = ModelTreeClassifier(max_depth=0, curves=False).fit(X, y)
-    model = ModelTreeClassifier(max_depth=0).fit(X, y)
+    model = ModelTreeClassifier(max_depth=0, curves=True).fit(X, y)
     assert curved(model) == {"bent"}
     assert log_loss(y, model.predict_proba(X)) < 0.5 * log_loss(y, plain.predict_proba(X))
 
@@ -163,9 +166,11 @@ def test_what_is_linear_in_the_log_odds_or_the_logarithm_has_no_curve(rng):
     X = rng.normal(size=(5000, 3))
     score = 2 * X[:, 0] - X[:, 1] - 2
     y = score + rng.logistic(size=5000) > 0
-    assert curved(ModelTreeClassifier(max_depth=0).fit(X, y)) == set()
+    assert curved(ModelTreeClassifier(max_depth=0, curves=True).fit(X, y)) == set()
     counts = rng.poisson(np.exp(score / 2))
-    assert curved(ModelTreeRegressor(max_depth=0, loss="poisson").fit(X, counts)) == set()
+    assert (
+        curved(ModelTreeRegressor(max_depth=0, curves=True, loss="poisson").fit(X, counts)) == set()
+    )
 
 
 # --- what must not matter ------------------------------------------------------------------------
@@ -205,7 +210,7 @@ def test_a_value_that_many_rows_share_is_one_point(rng):
     """Forty hours a week: no points between 39 and 41 beside it."""
     hours = np.where(rng.random(4000) < 0.6, 40.0, np.round(rng.uniform(0, 90, 4000), 1))
     y = np.abs(hours - 40.0) + rng.normal(size=4000)
-    model = ModelTreeRegressor(max_depth=0).fit(hours[:, None], y)
+    model = ModelTreeRegressor(max_depth=0, curves=True).fit(hours[:, None], y)
     points = model.tree_.terms.point_x
     assert (np.abs(points - 40.0) < 1.5).sum() == 1
 

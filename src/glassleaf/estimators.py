@@ -280,7 +280,7 @@ class _ModelTree(Deployable, BaseEstimator):
 
     def _wants_curves(self, transform: str) -> bool:
         if isinstance(self.curves, str) and self.curves == "auto":
-            return transform == "auto"
+            return transform == "auto" and self.max_depth != 0
         if not isinstance(self.curves, (bool, np.bool_)):
             raise ValueError(f"curves={describe(self.curves)} must be 'auto', True or False.")
         return bool(self.curves)
@@ -527,8 +527,9 @@ default="from_dtype"
         tails, where it explains more.
     curves : {"auto", True, False}, default="auto"
         Whether a numeric column along which the target bends gets one more term in the models: a
-        curve of few points, learned once for the whole tree. "auto": if ``transform`` is "auto".
-        Never for columns in ``monotonic_cst``, or that may not split.
+        curve of few points, learned once for the whole tree. "auto": if ``transform`` is "auto"
+        and there may be a tree; ``max_depth=0`` is the plain linear model. Never for columns in
+        ``monotonic_cst``, or that may not split.
     clamp : bool or pair of floats, default=True
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.
