@@ -123,7 +123,7 @@ def test_a_notebook_shows_formulas(rng):
 
 def test_a_notebook_shows_curves(rng):
     X = rng.uniform(-1, 1, size=(2000, 2))
-    model = ModelTreeRegressor(max_depth=0).fit(X, 3 * np.abs(X[:, 0]) + X[:, 1])
+    model = ModelTreeRegressor(max_depth=0, curves=True).fit(X, 3 * np.abs(X[:, 0]) + X[:, 1])
     assert re.search(r"[\d.]+·x0 \+ [\d.]+·curve\(x0\)", html(model))
 
 

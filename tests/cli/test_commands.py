@@ -55,7 +55,7 @@ def test_drawing_of_curves(n_classes: int) -> None:
     if n_classes:
         y = np.digitize(y, [1, 3])
     maker: Any = ModelTreeClassifier if n_classes else ModelTreeRegressor
-    estimator = maker(max_depth=0).fit(X, y)
+    estimator = maker(max_depth=0, curves=True).fit(X, y)
     weight = np.atleast_2d(estimator.tree_.coef[0])[0, estimator.tree_.terms.curve_term[0]]
     for data in (None, X):
         written = io.StringIO()

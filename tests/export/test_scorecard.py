@@ -100,7 +100,7 @@ def test_points_double_the_odds(rng):
 
 def test_a_curve_is_lines_of_the_same_column(rng):
     X = pd.DataFrame({"x": rng.uniform(-3, 3, size=2000)})
-    model = ModelTreeRegressor(max_depth=0).fit(X, X["x"] ** 2)
+    model = ModelTreeRegressor(max_depth=0, curves=True).fit(X, X["x"] ** 2)
     _, *lines, missing = to_scorecard(model).attributes
     points = model.tree_.terms.point_x
     assert [line.up_to for line in lines[:-1]] == sorted({*points, *model.tree_.clamp_low[0],
