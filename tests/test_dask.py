@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,9 +16,9 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.backends import dask as backend
 from glassleaf.errors import BackendError
 
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
+distributed = needed.module("distributed")
+da = needed.module("dask.array")
+dd = needed.module("dask.dataframe")
 
 
 def problem(n=1500, seed=0):

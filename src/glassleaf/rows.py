@@ -292,6 +292,25 @@ def raw_prediction(rows: Rows, start: int, stop: int, coef: Floats, intercept: F
     return raw
 
 
+def _derivatives(
+    rows: Rows,
+    start: int,
+    stop: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+    with_hessian: bool = False,
+) -> tuple[Floats, Floats, Floats]:
+    """Loss, slope (rows, outputs) and packed curvature (rows, pairs of outputs) of some rows."""
+    n_outputs = len(intercept)
+    raw = raw_prediction(rows, start, stop, coef, intercept)
+    given = raw.ravel() if n_outputs == 1 else raw
+    value, slope, curvature = loss.derivatives(rows.target[start:stop], given, with_hessian)
+    n_pairs = n_outputs * (n_outputs + 1) // 2 if with_hessian else 0
+    packed = curvature.reshape(stop - start, n_pairs) if with_hessian else np.zeros((0, 0))
+    return value, slope.reshape(stop - start, n_outputs), packed
+
+
 def model_sums(
     rows: Rows,
     node: int,
@@ -316,18 +335,13 @@ def _model_sums(
     loss: Loss,
     with_hessian: bool,
 ) -> ModelSums:
-    n_outputs = len(intercept)
-    target, weight = rows.target[start:stop], rows.weight[start:stop]
-    raw = raw_prediction(rows, start, stop, coef, intercept)
-    given = raw.ravel() if n_outputs == 1 else raw
-    value, slope, curvature = loss.derivatives(target, given, with_hessian)
-    slope = slope.reshape(-1, n_outputs) * weight[:, None]
+    weight = rows.weight[start:stop]
+    value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
+    slope = slope * weight[:, None]
     gradient = _with_constant(_column_sums(rows, start, stop, slope), slope)
     hessian = None
     if with_hessian:
-        n_pairs = n_outputs * (n_outputs + 1) // 2
-        curvature = curvature.reshape(stop - start, n_pairs) * weight[:, None]
-        hessian = _hessian(rows, start, stop, curvature, n_outputs)
+        hessian = _hessian(rows, start, stop, curvature * weight[:, None], len(intercept))
     return ModelSums(float(weight @ value), gradient, hessian)
 
 
@@ -453,12 +467,9 @@ def set_residuals(
 ) -> None:
     """Store (r, weight) of every row: r is the gradient of the loss by the raw prediction."""
     start, stop = _part(rows, node, part, parts)
-    n_outputs = len(intercept)
     weight = rows.weight[start:stop]
-    raw = raw_prediction(rows, start, stop, coef, intercept)
-    given = raw.ravel() if n_outputs == 1 else raw
-    _, slope, _ = loss.derivatives(rows.target[start:stop], given, with_hessian=False)
-    rows.vectors[start:stop, :-1] = slope.reshape(-1, n_outputs) * weight[:, None]
+    _, slope, _ = _derivatives(rows, start, stop, coef, intercept, loss)
+    rows.vectors[start:stop, :-1] = slope * weight[:, None]
     rows.vectors[start:stop, -1] = weight
 
 
@@ -467,17 +478,12 @@ def set_newton_residuals(
 ) -> None:
     """Store (r, ..., curvature) of every row; with several outputs, the mean of theirs."""
     start, stop = _part(rows, node, part, parts)
-    n_outputs = len(intercept)
     weight = rows.weight[start:stop]
-    raw = raw_prediction(rows, start, stop, coef, intercept)
-    given = raw.ravel() if n_outputs == 1 else raw
-    _, slope, curvature = loss.derivatives(rows.target[start:stop], given)
-    slope = slope.reshape(-1, n_outputs)
-    triangle = np.tril_indices(n_outputs)
-    curvature = curvature.reshape(stop - start, len(triangle[0]))[:, np.equal(*triangle)]
+    _, slope, packed = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian=True)
+    own = packed[:, np.equal(*np.tril_indices(len(intercept)))]
     rows.vectors[start:stop] = 0.0  # there may be room for more
-    rows.vectors[start:stop, :n_outputs] = slope * weight[:, None]
-    rows.vectors[start:stop, -1] = weight * curvature.mean(axis=1)
+    rows.vectors[start:stop, : len(intercept)] = slope * weight[:, None]
+    rows.vectors[start:stop, -1] = weight * own.mean(axis=1)
 
 
 def residual_squares(rows: Rows, node: int, n_outputs: int) -> float:
@@ -500,13 +506,10 @@ def set_loss_differences(
     """Store (loss under the left model minus that under the right, ..., weight) of every row."""
     start, stop = rows.spans[node]
     weight = rows.weight[start:stop]
-    values = []
-    for coef, intercept in ((left_coef, left_intercept), (right_coef, right_intercept)):
-        raw = raw_prediction(rows, start, stop, coef, intercept)
-        given = raw.ravel() if len(intercept) == 1 else raw
-        values.append(loss.derivatives(rows.target[start:stop], given, with_hessian=False)[0])
+    left, _, _ = _derivatives(rows, start, stop, left_coef, left_intercept, loss)
+    right, _, _ = _derivatives(rows, start, stop, right_coef, right_intercept, loss)
     rows.vectors[start:stop] = 0.0
-    rows.vectors[start:stop, 0] = (values[0] - values[1]) * weight
+    rows.vectors[start:stop, 0] = (left - right) * weight
     rows.vectors[start:stop, -1] = weight
 
 
@@ -636,9 +639,7 @@ def held_loss(rows: Rows, node: int, coef: Floats, intercept: Floats, loss: Loss
     """Loss of a node's rows that are set aside."""
     assert rows.held is not None
     start, stop = rows.spans[node]
-    raw = raw_prediction(rows, start, stop, coef, intercept)
-    given = raw.ravel() if len(intercept) == 1 else raw
-    value, _, _ = loss.derivatives(rows.target[start:stop], given, with_hessian=False)
+    value, _, _ = _derivatives(rows, start, stop, coef, intercept, loss)
     return float(rows.held[start:stop] @ value)
 
 
