@@ -21,8 +21,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 
 WIDTH = 84
-HALF_BAR = 16
-N_TERMS = 5
 N_FOLDS = 5
 
 
@@ -57,8 +55,7 @@ def breast_cancer() -> None:
         },
         X, y, folds, "roc_auc",
     )  # fmt: skip
-    fitted = ModelTreeClassifier(max_depth=1).fit(X, y)
-    show_tree(fitted, X, f"the log-odds of {fitted.classes_[1]}")
+    show_tree(ModelTreeClassifier(max_depth=1).fit(X, y))
 
 
 def diabetes() -> None:
@@ -70,7 +67,7 @@ def diabetes() -> None:
         " Few and noisy rows: see whether a second level of splits pays.",
     )
     compare(regressors(), X, y, KFold(N_FOLDS, shuffle=True, random_state=0), "r2")
-    show_tree(ModelTreeRegressor(max_depth=1).fit(X, y), X, "the progression")
+    show_tree(ModelTreeRegressor(max_depth=1).fit(X, y))
 
 
 def friedman() -> None:
@@ -82,7 +79,7 @@ def friedman() -> None:
         f" nothing. R2 of {N_FOLDS}-fold cross-validation.",
     )
     compare(regressors(), X, y, KFold(N_FOLDS, shuffle=True, random_state=0), "r2")
-    show_tree(ModelTreeRegressor(max_depth=2).fit(X, y), X, "y")
+    show_tree(ModelTreeRegressor(max_depth=2).fit(X, y))
 
 
 def regressors() -> dict[str, Any]:
@@ -112,52 +109,15 @@ def count_leaves(model: Any, X: Any, y: Any) -> int:
     return int(fitted.get_n_leaves()) if hasattr(fitted, "get_n_leaves") else 1
 
 
-# --- the tree in words, from the arrays of ``tree_`` alone ----------------------------------------
+# --- on the screen -------------------------------------------------------------------------------
 
 
-def show_tree(model: Any, X: pd.DataFrame, what: str) -> None:
-    """Every leaf of a tree on numeric columns: its rule, its rows, its largest influences."""
-    tree = model.tree_
-    names, spread = list(X.columns), X.std(ddof=0).to_numpy()
-    leaves = [node for node in range(tree.node_count) if tree.left[node] < 0]
-    influence = {leaf: tree.coef[leaf] * spread for leaf in leaves}
-    longest = max(abs(influence[leaf]).max() for leaf in leaves)
+def show_tree(model: Any) -> None:
+    """The tree that was fitted to all rows, as the library prints it."""
     print()
-    note = (
-        f"The tree of depth {model.get_depth()}, fitted to all rows. Bars: change of {what}"
-        " when the column grows by one standard deviation, all others unchanged."
-    )
-    print(textwrap.fill(note, WIDTH))
-    for number, leaf in enumerate(leaves, 1):
-        share = tree.n_samples[leaf] / tree.n_samples[0]
-        print(f"\n  Leaf {number}   {tree.n_samples[leaf]} rows ({share:.0%})")
-        print(textwrap.fill(rule(tree, names, leaf), WIDTH, initial_indent="    ") + "\n")
-        order = sorted(range(len(names)), key=lambda j: -abs(influence[leaf][j]))
-        for j in order[:N_TERMS]:
-            value = influence[leaf][j]
-            print(f"    {names[j]:26}{value:+9.3f}  {bar(value, longest)}")
-        if len(order) > N_TERMS:
-            largest = abs(influence[leaf][order[N_TERMS]])
-            print(f"    {len(order) - N_TERMS} more columns, each at most {largest:.3f}")
-
-
-def rule(tree: Any, names: list[str], leaf: int) -> str:
-    """The conditions on the way from the root to a leaf, as a sentence."""
-    conditions: list[str] = []
-    node = leaf
-    while tree.parent[node] >= 0:
-        above = tree.parent[node]
-        sign = "<=" if tree.left[above] == node else ">"
-        conditions.append(f"{names[tree.feature[above]]} {sign} {tree.threshold[above]:.4g}")
-        node = above
-    return "if " + " and ".join(conditions[::-1]) if conditions else "all rows"
-
-
-def bar(value: float, longest: float) -> str:
-    """A bar to the left or right of an axis."""
-    length = round(HALF_BAR * abs(value) / longest) if longest > 0 else 0
-    blocks = "█" * length
-    return f"{blocks:>{HALF_BAR}}│" if value < 0 else f"{'':{HALF_BAR}}│{blocks}"
+    for line in model.export_text().splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        print(textwrap.fill(line, WIDTH, subsequent_indent=indent + "    ") if line else "")
 
 
 def heading(title: str, text: str) -> None:

@@ -18,6 +18,7 @@ from glassleaf.explanations import NoCoefficientsError
 from glassleaf.explanations.along import effect_line
 from glassleaf.explanations.formulas import formula
 from glassleaf.explanations.rules import Condition, split_conditions
+from glassleaf.explanations.text import model_text
 from glassleaf.table import raw_matrix
 from glassleaf.tree import term_matrix
 
@@ -218,7 +219,7 @@ def test_curves_are_given_once_and_in_raw_units(form):
         # The curve is learned from bins, and without the gaps.
         assert abs(filled.mean()) < 0.25 and filled.std() == pytest.approx(1.0, abs=0.2)
         assert text.count(f"\n  curve({curve.feature})") == 1
-        assert f"·curve({curve.feature})" in text or f"·curve(clip({curve.feature}" in text
+        assert f"·curve({curve.feature})" in text
     assert json.loads(json.dumps(explanation.to_dict()))["curves"][0]["feature"] == "c"
     assert {"coef curve of c", "coef curve of d"} <= set(leaf_table(model))
 
@@ -357,6 +358,19 @@ def test_formulas_are_in_raw_units(rng):
     clamped = explain(bare.regressor(max_depth=0, clamp=True).fit(X, y))
     assert f"clip(age, {X['age'].min():.6g}, {X['age'].max():.6g})" in formula(
         clamped, clamped.leaves[0]
+    )
+    text = model_text(clamped)
+    assert f"within age {X['age'].min():.6g} to {X['age'].max():.6g}\n" in text
+    assert "·age" in text and "clip(" not in text and "nearest end" in text
+    assert "within" not in model_text(explanation)
+
+
+def test_ranges_of_transformed_numbers_are_in_their_own_units(rng):
+    X = pd.DataFrame({"amount": rng.lognormal(0, 2, 500)})
+    ranked = bare.regressor(max_depth=0, transform="rank", clamp=True).fit(X, np.log(X["amount"]))
+    low, high = X["amount"].min(), X["amount"].max()
+    assert f"·score(amount)\n  within amount {low:.6g} to {high:.6g}\n" in model_text(
+        explain(ranked)
     )
 
 

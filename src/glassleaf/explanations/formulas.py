@@ -34,11 +34,21 @@ def link_text(link: str, classes: Sequence[Any] | None) -> str:
 
 
 def score_texts(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> list[str]:
-    """The formulas of a leaf: ``score = ...``, one for each score."""
-    return [
-        f"score{of_output(output)} = {formula(explanation, leaf, k, max_terms)}"
-        for k, output in enumerate(explanation.outputs)
-    ]
+    """The formulas of a leaf: ``score = ...``, one for each score; then the ranges in them."""
+    lines, shown = [], set[int]()
+    for k, output in enumerate(explanation.outputs):
+        order, rest = _shown_terms(explanation, leaf, k, max_terms)
+        terms = [(t, _bare_text(explanation, explanation.terms[t])) for t in order]
+        lines.append(f"score{of_output(output)} = {_sum_text(leaf, k, terms, rest)}")
+        shown.update(order)
+    ranges = _range_texts(explanation, leaf, sorted(shown))
+    return [*lines, f"within {', '.join(ranges)}"] if ranges else lines
+
+
+def ranges_intro(explanation: ModelExplanation) -> str:
+    """What "within" means, for models whose leaves have ranges; else empty."""
+    has_any = any(np.isfinite(leaf.clamp).any() for leaf in explanation.leaves)
+    return "Beyond a range after 'within', a number counts as the nearest end." if has_any else ""
 
 
 def of_output(output: str) -> str:
@@ -67,13 +77,24 @@ def formula(
     explanation: ModelExplanation, node: Node, output: int = 0, max_terms: int | None = None
 ) -> str:
     """The score of a node as a sum in raw units, the most influential terms first."""
+    shown, rest = _shown_terms(explanation, node, output, max_terms)
+    terms = [(t, term_text(explanation, explanation.terms[t], node)) for t in shown]
+    return _sum_text(node, output, terms, rest)
+
+
+def _sum_text(node: Node, output: int, terms: Sequence[tuple[int, str]], rest: int) -> str:
+    parts = [(node.intercept[output], "")]
+    parts += [(node.coef[output][t], text) for t, text in terms]
+    return words.signed_sum(parts) + (f" + {rest} smaller terms" if rest else "")
+
+
+def _shown_terms(
+    explanation: ModelExplanation, node: Node, output: int, max_terms: int | None
+) -> tuple[list[int], int]:
+    """The terms that are written out, and how many are left."""
     order = strongest_terms(explanation, node, output)
     shown = order[: _cut(explanation, order, max_terms)]
-    parts = [(node.intercept[output], "")]
-    for t in shown:
-        parts.append((node.coef[output][t], term_text(explanation, explanation.terms[t], node)))
-    rest = len(order) - len(shown)
-    return words.signed_sum(parts) + (f" + {rest} smaller terms" if rest else "")
+    return shown, len(order) - len(shown)
 
 
 def _cut(explanation: ModelExplanation, order: Sequence[int], max_terms: int | None) -> int:
@@ -91,18 +112,43 @@ def term_text(explanation: ModelExplanation, term: Term, node: Node) -> str:
     ``age``, ``clip(age, 20, 60)``, ``[sex = f]``, ``curve(age)``.
     """
     feature = explanation.feature[term.feature]
+    if term.kind == "curve":
+        curve, clamp = explanation.curve[term.feature], node.clamp[feature.column]
+        return f"curve({_clipped(words.name(feature.name), *_curve_ends(curve, feature, *clamp))})"
+    bare = _bare_text(explanation, term)
+    return _clipped(bare, *_range(feature, node)) if term.kind == "number" else bare
+
+
+def _bare_text(explanation: ModelExplanation, term: Term) -> str:
+    """A term without its range."""
+    feature = explanation.feature[term.feature]
     name = words.name(feature.name)
     if term.kind == "missing":
         return f"[{name} is missing]"
     if term.kind == "category":
         return f"[{name} = {words.name(term.category, 24)}]"
+    return f"curve({name})" if term.kind == "curve" else column_text(feature.name, feature.knots)
+
+
+def _range(feature: Feature, node: Node) -> tuple[float, float]:
+    """Between which ends the term of a number stays in a node, on its own scale."""
     low, high = node.clamp[feature.column]
-    if term.kind == "curve":
-        curve = explanation.curve[term.feature]
-        return f"curve({_clipped(name, *_curve_ends(curve, feature, low, high))})"
     if feature.knots and not is_rescaled(feature.knots):  # cut tails: a clip of its own
         low, high = max(low, feature.knots[0][0]), min(high, feature.knots[-1][0])
-    return _clipped(column_text(feature.name, feature.knots), low, high)
+    return low, high
+
+
+def _range_texts(explanation: ModelExplanation, node: Node, terms: Sequence[int]) -> list[str]:
+    """``age 20 to 60`` for every number among some terms that is held to a range."""
+    columns = {explanation.terms[t].feature for t in terms if explanation.terms[t].kind == "number"}
+    out = []
+    for feature in explanation.features:
+        low, high = _range(feature, node) if feature.name in columns else (-np.inf, np.inf)
+        if np.isfinite([low, high]).any():
+            low, high = (float(end) for end in to_raw(np.array([low, high]), feature.knots))
+            low, high = _rounded(low, high), _rounded(high, low)
+            out.append(f"{words.name(feature.name)} {words.number(low)} to {words.number(high)}")
+    return out
 
 
 def _clipped(name: str, low: float, high: float) -> str:

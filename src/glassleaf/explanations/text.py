@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import CURVES_INTRO, curve_texts, link_text, score_texts
+from glassleaf.explanations.formulas import (
+    CURVES_INTRO,
+    curve_texts,
+    link_text,
+    ranges_intro,
+    score_texts,
+)
 from glassleaf.explanations.model import Feature, ModelExplanation, Node
 
 
 def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
     """The tree, every leaf's rule and formula, the curves, the features by importance."""
-    lines = [_headline(explanation), ""]
-    lines += _branches(explanation, explanation.nodes[0], "")
+    lines = [_headline(explanation)]
+    branches = _branches(explanation, explanation.nodes[0], "")
+    if branches:
+        lines += ["", *branches]
     for leaf in explanation.leaves:
         lines += ["", *_leaf(explanation, leaf, max_terms)]
+    if ranges := ranges_intro(explanation):
+        lines += ["", ranges]
     if explanation.curves:
         lines += ["", CURVES_INTRO, *(f"  {text}" for text in curve_texts(explanation))]
     lines += ["", *_importance(explanation)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import curve_texts, link_text, score_texts
+from glassleaf.explanations.formulas import curve_texts, link_text, ranges_intro, score_texts
 from glassleaf.explanations.markdown import escaped, table
 from glassleaf.explanations.text import seen_text, target_text
 from glassleaf.report import prose
@@ -95,7 +95,8 @@ def _formulas(contents: Contents, max_terms: int | None) -> str:
         for leaf in model.leaves
         for text in score_texts(model, leaf, max_terms)
     ]
-    return escaped(link_text(model.link, model.classes), 500) + ".\n\n" + "\n".join(lines)
+    intro = f"{escaped(link_text(model.link, model.classes), 500)}. {ranges_intro(model)}"
+    return intro.strip() + "\n\n" + "\n".join(lines)
 
 
 def _curves(contents: Contents) -> str:
