@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,12 +149,15 @@ class Layout:
         return np.concatenate([columns, self._complements(columns, total)], axis=-1)
 
     def _complements(self, columns: Floats, total: Floats) -> Floats:
-        others = np.zeros((*columns.shape[:-1], self.n_complements))
-        has_others = self.first[1:] > self.first[:-1]
-        if has_others.any():
-            members = columns[..., self.n_dense + self.members]
-            others[..., has_others] = np.add.reduceat(members, self.first[:-1][has_others], axis=-1)
+        others = columns[..., self.n_dense :] @ self._is_member
         return np.asarray(total[..., None] - others)
+
+    @cached_property
+    def _is_member(self) -> Floats:
+        """1 where a sparse column (row) is one of the others of a complement (column), else 0."""
+        out = np.zeros((self.n_sparse, self.n_complements))
+        out[self.members, np.repeat(np.arange(self.n_complements), np.diff(self.first))] = 1.0
+        return out
 
     def expand_gram(self, gram: Floats) -> Floats:
         """Products of the kept columns and 1 (last) to products of all stored columns and 1.

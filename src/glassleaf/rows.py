@@ -182,17 +182,23 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
     return _statistics(rows, *rows.spans[node], loss)
 
 
-def _statistics(rows: Rows, start: int, stop: int, loss: Loss) -> Floats:
+def _statistics(
+    rows: Rows, start: int, stop: int, loss: Loss, gram: Floats | None = None
+) -> Floats:
+    """``gram`` has the weighted products of the columns, where they are known already."""
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     sums = [np.array([stop - start, weight.sum()])]
     is_uniform = stop > start and weight.min() == weight.max() > 0
     for squared in (False, True):
-        by_weight = _column_sums(rows, start, stop, weight[:, None], squared)
+        if gram is not None:
+            by_weight = np.diagonal(gram)[:-1] if squared else gram[-1, :-1]
+        else:
+            by_weight = _column_sums(rows, start, stop, weight[:, None], squared)[0]
         if is_uniform:
             by_row = by_weight / weight[0]
         else:
-            by_row = _column_sums(rows, start, stop, np.ones((stop - start, 1)), squared)
-        sums += [by_weight[0], by_row[0]]
+            by_row = _column_sums(rows, start, stop, np.ones((stop - start, 1)), squared)[0]
+        sums += [by_weight, by_row]
     return np.concatenate([*sums, loss.support(target, weight)])
 
 
@@ -335,13 +341,26 @@ def _model_sums(
     loss: Loss,
     with_hessian: bool,
 ) -> ModelSums:
+    found = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
+    return _summed(rows, start, stop, *found, with_hessian)
+
+
+def _summed(
+    rows: Rows,
+    start: int,
+    stop: int,
+    value: Floats,
+    slope: Floats,
+    curvature: Floats,
+    with_hessian: bool,
+) -> ModelSums:
+    """The sums of a span of rows whose derivatives are known."""
     weight = rows.weight[start:stop]
-    value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
     slope = slope * weight[:, None]
     gradient = _with_constant(_column_sums(rows, start, stop, slope), slope)
     hessian = None
     if with_hessian:
-        hessian = _hessian(rows, start, stop, curvature * weight[:, None], len(intercept))
+        hessian = _hessian(rows, start, stop, curvature * weight[:, None], slope.shape[1])
     return ModelSums(float(weight @ value), gradient, hessian)
 
 
@@ -365,35 +384,42 @@ def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: in
 
 def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
     """Sums of factor times the products of all pairs of columns, the constant 1 last."""
+    of_dense = _dense_gram(rows.dense[start:stop], factor)
+    if not rows.n_sparse:
+        return of_dense
     n_dense, size = rows.dense.shape[1], rows.n_kept + 1
+    s = rows.sparse
+    square = np.zeros((rows.n_sparse, rows.n_sparse))
+    cross = np.zeros((rows.n_sparse, n_dense))
+    of_sparse = np.zeros((1, rows.n_sparse))
+    _kernels.sum_sparse_gram(s.ptr, s.idx, s.val, rows.dense, factor, start, stop, square, cross)
+    _kernels.sum_sparse_columns(s.ptr, s.idx, s.val, factor[:, None], start, stop, False, of_sparse)
     gram = np.zeros((size, size))
-    gram[:n_dense, :n_dense] = _dense_gram(rows.dense[start:stop], factor)
-    if rows.n_sparse:
-        s = rows.sparse
-        square = np.zeros((rows.n_sparse, rows.n_sparse))
-        cross = np.zeros((rows.n_sparse, n_dense))
-        _kernels.sum_sparse_gram(
-            s.ptr, s.idx, s.val, rows.dense, factor, start, stop, square, cross
-        )
-        sparse = slice(n_dense, size - 1)
-        gram[sparse, sparse] = square.T
-        gram[sparse, sparse] += square
-        diagonal = np.arange(n_dense, size - 1)
-        gram[diagonal, diagonal] *= 0.5
-        gram[sparse, :n_dense] = cross
-        gram[:n_dense, sparse] = cross.T
-    column = factor[:, None]
-    gram[-1] = gram[:, -1] = _with_constant(_column_sums(rows, start, stop, column), column)[0]
+    kept = np.append(np.arange(n_dense), size - 1)
+    gram[np.ix_(kept, kept)] = of_dense
+    sparse = slice(n_dense, size - 1)
+    gram[sparse, sparse] = square.T
+    gram[sparse, sparse] += square
+    diagonal = np.arange(n_dense, size - 1)
+    gram[diagonal, diagonal] *= 0.5
+    gram[sparse, :n_dense] = cross
+    gram[:n_dense, sparse] = cross.T
+    gram[sparse, -1] = gram[-1, sparse] = of_sparse[0]
     return gram
 
 
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
-    gram = np.zeros((dense.shape[1], dense.shape[1]))
-    root = np.sqrt(factor)[:, None]
+    """The same of the dense columns and the constant 1."""
+    n_dense = dense.shape[1]
+    gram = np.zeros((n_dense + 1, n_dense + 1))
+    root = np.sqrt(factor)
+    scaled = np.empty((min(len(dense), _CHUNK_ROWS), n_dense + 1))
     for first in range(0, len(dense), _CHUNK_ROWS):
         chunk = slice(first, first + _CHUNK_ROWS)
-        scaled = dense[chunk] * root[chunk]
-        gram += scaled.T @ scaled  # half the work of two different matrices, and numpy knows it
+        here = scaled[: len(root[chunk])]
+        np.multiply(dense[chunk], root[chunk, None], out=here[:, :-1])
+        here[:, -1] = root[chunk]
+        gram += here.T @ here  # half the work of two different matrices, and numpy knows it
     return gram
 
 
@@ -415,12 +441,19 @@ def segment_sums(
     together = _copy_of(rows, start, stop, np.argsort(segment, kind="stable"))
     ends = np.cumsum(np.bincount(segment, minlength=n_segments)).tolist()
     spans = list(zip([0, *ends[:-1]], ends, strict=True))
-    sums = [
-        _model_sums(together, first, last, coef, intercept, loss, with_hessian=True)
-        for first, last in spans
-    ]
+    found = _derivatives(together, 0, stop - start, coef, intercept, loss, with_hessian=True)
+    sums, statistics = [], []
+    for first, last in spans:
+        value, slope, curvature = (array[first:last] for array in found)
+        own = _summed(together, first, last, value, slope, curvature, with_hessian=True)
+        gram = None
+        if loss.is_quadratic and last > first:  # the curvature is the same for all rows
+            assert own.hessian is not None
+            gram = own.hessian[0, :, 0] / curvature[0, 0]
+        statistics.append(_statistics(together, first, last, loss, gram))
+        sums.append(own)
     return SegmentSums(
-        np.array([_statistics(together, first, last, loss) for first, last in spans]),
+        np.array(statistics),
         np.array([own.loss for own in sums]),
         np.array([own.gradient for own in sums]),
         np.array([own.hessian for own in sums]),
