@@ -569,6 +569,122 @@ def sum_packed_gram(ptr, idx, val, dense, packed, start, stop, out):
 
 
 @_kernel
+def sum_segments(order, ends, start, dense, ptr, idx, val, slope, packed, gradient, gram):
+    """Gradients and Hessians of several sets of rows: set s is ``order[ends[s]:ends[s + 1]]``.
+
+    Rows are numbered from ``start``. gradient[s, k, a] += slope[i, k] * x[i, a] and, for b <= a,
+    gram[s, p, a, b] += packed[i, p] * x[i, a] * x[i, b], the constant 1 coming last.
+    """
+    for s in range(ends.shape[0] - 1):
+        first, last = ends[s], ends[s + 1]
+        in_fours = first + (last - first) // 4 * 4
+        for t in range(first, in_fours, 4):  # four rows at a time: the sums are fetched once
+            _add_four(
+                dense, start, order[t], order[t + 1], order[t + 2], order[t + 3],
+                slope, packed, gradient[s], gram[s],
+            )  # fmt: skip
+        for t in range(in_fours, last):
+            _add_one(dense, start, order[t], slope, packed, gradient[s], gram[s])
+        if dense.shape[1] < gradient.shape[2] - 1:
+            for t in range(first, last):
+                _add_sparse(
+                    dense, start, order[t], ptr, idx, val, slope, packed, gradient[s], gram[s]
+                )
+
+
+@_kernel
+def _add_four(dense, start, i, j, k, m, slope, packed, gradient, gram):
+    w, x, y, z = dense[start + i], dense[start + j], dense[start + k], dense[start + m]
+    n, last = dense.shape[1], gram.shape[1] - 1
+    for output in range(gradient.shape[0]):
+        p, q, r, s = slope[i, output], slope[j, output], slope[k, output], slope[m, output]
+        row = gradient[output]
+        for b in range(n):
+            row[b] += p * w[b] + q * x[b] + r * y[b] + s * z[b]
+        row[last] += p + q + r + s
+    for pair in range(gram.shape[0]):
+        p, q, r, s = packed[i, pair], packed[j, pair], packed[k, pair], packed[m, pair]
+        for a in range(n):
+            e, f, g, h = p * w[a], q * x[a], r * y[a], s * z[a]
+            row = gram[pair, a]
+            for b in range(a + 1):
+                row[b] += e * w[b] + f * x[b] + g * y[b] + h * z[b]
+        row = gram[pair, last]
+        for b in range(n):
+            row[b] += p * w[b] + q * x[b] + r * y[b] + s * z[b]
+        row[last] += p + q + r + s
+
+
+@_kernel
+def _add_one(dense, start, i, slope, packed, gradient, gram):
+    x = dense[start + i]
+    n, last = dense.shape[1], gram.shape[1] - 1
+    for output in range(gradient.shape[0]):
+        for b in range(n):
+            gradient[output, b] += slope[i, output] * x[b]
+        gradient[output, last] += slope[i, output]
+    for pair in range(gram.shape[0]):
+        factor = packed[i, pair]
+        for a in range(n):
+            for b in range(a + 1):
+                gram[pair, a, b] += factor * x[a] * x[b]
+        for b in range(n):
+            gram[pair, last, b] += factor * x[b]
+        gram[pair, last, last] += factor
+
+
+@_kernel
+def _add_sparse(dense, start, i, ptr, idx, val, slope, packed, gradient, gram):
+    x = dense[start + i]
+    n, last = dense.shape[1], gram.shape[1] - 1
+    has_values = val.shape[0] > 0
+    begin, end = ptr[start + i], ptr[start + i + 1]
+    for e in range(begin, end):
+        a = n + np.int64(idx[e])
+        value = val[e] if has_values else 1.0
+        for output in range(gradient.shape[0]):
+            gradient[output, a] += slope[i, output] * value
+        for pair in range(gram.shape[0]):
+            factor = packed[i, pair] * value
+            for b in range(n):
+                gram[pair, a, b] += factor * x[b]
+            for f in range(begin, e + 1):
+                b = n + np.int64(idx[f])
+                product = factor * val[f] if has_values else factor
+                gram[pair, max(a, b), min(a, b)] += product
+            gram[pair, last, a] += factor
+
+
+@_kernel
+def sum_moments(order, ends, start, dense, ptr, idx, val, weight, moments):
+    """Sums of columns by weight and by rows, then of squared columns, of several sets of rows.
+
+    The sets are those of ``sum_segments``.
+    """
+    n = dense.shape[1]
+    has_values = val.shape[0] > 0
+    for s in range(ends.shape[0] - 1):
+        by_weight, by_row = moments[s, 0], moments[s, 1]
+        squares, squares_by_row = moments[s, 2], moments[s, 3]
+        for t in range(ends[s], ends[s + 1]):
+            i = start + order[t]
+            w = weight[order[t]]
+            for a in range(n):
+                x = dense[i, a]
+                by_weight[a] += w * x
+                by_row[a] += x
+                squares[a] += w * x * x
+                squares_by_row[a] += x * x
+            for e in range(ptr[i], ptr[i + 1]):
+                a = n + np.int64(idx[e])
+                x = val[e] if has_values else 1.0
+                by_weight[a] += w * x
+                by_row[a] += x
+                squares[a] += w * x * x
+                squares_by_row[a] += x * x
+
+
+@_kernel
 def descend_coordinates(hessian, slope, l1, lower, upper, x, tolerance, max_rounds):
     """Minimize x'Hx / 2 + slope'x + sum(l1 * |x|) with lower <= x <= upper, in place.
 
@@ -725,6 +841,9 @@ def _compile_all() -> None:
     binary_log_loss(one, one, 1.0, one.copy(), one.copy(), one.copy())
     multiclass_log_loss(one * 0, table, 1.0, one.copy(), table.copy(), table.copy())
     sum_packed_gram(ptr, idx, none, np.ones((1, 0)), table, 0, 1, np.zeros((2, 2, 1)))
+    where, square = (rows, ptr, 0, table, ptr, idx, none), np.zeros((1, 1, 3, 3))
+    sum_segments(*where, table, table, np.zeros((1, 1, 3)), square)
+    sum_moments(*where, one, np.zeros((1, 4, 2)))
     add_sparse_product(ptr, idx, one, table, 0, 1, table.copy())
     sum_sparse_columns(ptr, idx, one, table, 0, 1, False, table.copy())
     sum_sparse_gram(ptr, idx, one, table, one, 0, 1, table.copy(), table.copy())

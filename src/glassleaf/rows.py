@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -182,24 +183,22 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
     return _statistics(rows, *rows.spans[node], loss)
 
 
-def _statistics(
-    rows: Rows, start: int, stop: int, loss: Loss, gram: Floats | None = None
-) -> Floats:
-    """``gram`` has the weighted products of the columns, where they are known already."""
+def _statistics(rows: Rows, start: int, stop: int, loss: Loss) -> Floats:
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     sums = [np.array([stop - start, weight.sum()])]
-    is_uniform = stop > start and weight.min() == weight.max() > 0
+    is_uniform = _is_uniform(weight)
     for squared in (False, True):
-        if gram is not None:
-            by_weight = np.diagonal(gram)[:-1] if squared else gram[-1, :-1]
-        else:
-            by_weight = _column_sums(rows, start, stop, weight[:, None], squared)[0]
+        by_weight = _column_sums(rows, start, stop, weight[:, None], squared)[0]
         if is_uniform:
             by_row = by_weight / weight[0]
         else:
             by_row = _column_sums(rows, start, stop, np.ones((stop - start, 1)), squared)[0]
         sums += [by_weight, by_row]
     return np.concatenate([*sums, loss.support(target, weight)])
+
+
+def _is_uniform(weight: Floats) -> bool:
+    return len(weight) > 0 and bool(weight.min() == weight.max() > 0)
 
 
 def target_sums(rows: Rows, node: int, n_classes: int) -> Floats:
@@ -329,38 +328,13 @@ def model_sums(
 ) -> ModelSums:
     """Loss, gradient and (if asked for) Hessian, summed over a part of the node's rows."""
     start, stop = _part(rows, node, part, parts)
-    return _model_sums(rows, start, stop, coef, intercept, loss, with_hessian)
-
-
-def _model_sums(
-    rows: Rows,
-    start: int,
-    stop: int,
-    coef: Floats,
-    intercept: Floats,
-    loss: Loss,
-    with_hessian: bool,
-) -> ModelSums:
-    found = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
-    return _summed(rows, start, stop, *found, with_hessian)
-
-
-def _summed(
-    rows: Rows,
-    start: int,
-    stop: int,
-    value: Floats,
-    slope: Floats,
-    curvature: Floats,
-    with_hessian: bool,
-) -> ModelSums:
-    """The sums of a span of rows whose derivatives are known."""
     weight = rows.weight[start:stop]
+    value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
     slope = slope * weight[:, None]
     gradient = _with_constant(_column_sums(rows, start, stop, slope), slope)
     hessian = None
     if with_hessian:
-        hessian = _hessian(rows, start, stop, curvature * weight[:, None], slope.shape[1])
+        hessian = _hessian(rows, start, stop, curvature * weight[:, None], len(intercept))
     return ModelSums(float(weight @ value), gradient, hessian)
 
 
@@ -375,11 +349,7 @@ def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: in
     s = rows.sparse
     grams = np.zeros((size, size, curvature.shape[1]))
     _kernels.sum_packed_gram(s.ptr, s.idx, s.val, rows.dense, curvature, start, stop, grams)
-    out = np.empty((n_outputs, size, n_outputs, size))
-    pairs = zip(*np.tril_indices(n_outputs), strict=True)
-    for (k, other), gram in zip(pairs, np.moveaxis(grams, 2, 0), strict=True):
-        out[k, :, other] = out[other, :, k] = gram + np.tril(gram, -1).T
-    return out
+    return np.asarray(_of_outputs(np.moveaxis(grams, 2, 0)[None], n_outputs)[0])
 
 
 def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
@@ -438,26 +408,49 @@ def segment_sums(
     """Statistics, loss, gradient and Hessian of a node's rows, apart by the bins of a feature."""
     start, stop = rows.spans[node]
     segment = _segments(rows, start, stop, block, first_bin, segment_of_bin, default)
-    together = _copy_of(rows, start, stop, np.argsort(segment, kind="stable"))
-    ends = np.cumsum(np.bincount(segment, minlength=n_segments)).tolist()
-    spans = list(zip([0, *ends[:-1]], ends, strict=True))
-    found = _derivatives(together, 0, stop - start, coef, intercept, loss, with_hessian=True)
-    sums, statistics = [], []
-    for first, last in spans:
-        value, slope, curvature = (array[first:last] for array in found)
-        own = _summed(together, first, last, value, slope, curvature, with_hessian=True)
-        gram = None
-        if loss.is_quadratic and last > first:  # the curvature is the same for all rows
-            assert own.hessian is not None
-            gram = own.hessian[0, :, 0] / curvature[0, 0]
-        statistics.append(_statistics(together, first, last, loss, gram))
-        sums.append(own)
+    order = np.argsort(segment, kind="stable")
+    ends = np.cumsum([0, *np.bincount(segment, minlength=n_segments)])
+    spans = [order[first:last] for first, last in pairwise(ends)]
+    target, weight = rows.target[start:stop], rows.weight[start:stop]
+    value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, True)
+    n_outputs, size, s = len(intercept), rows.n_kept + 1, rows.sparse
+    gradient = np.zeros((n_segments, n_outputs, size))
+    grams = np.zeros((n_segments, curvature.shape[1], size, size))
+    _kernels.sum_segments(
+        order, ends, start, rows.dense, s.ptr, s.idx, s.val,
+        slope * weight[:, None], curvature * weight[:, None], gradient, grams,
+    )  # fmt: skip
+    moments = np.zeros((n_segments, 4, rows.n_kept))
+    if loss.is_quadratic and _is_uniform(weight):  # all of them are products of columns
+        plain = grams[:, 0] / curvature[0, 0]
+        moments[:, 0] = plain[:, -1, :-1]
+        moments[:, 2] = np.diagonal(plain, axis1=1, axis2=2)[:, :-1]
+        moments[:, 1::2] = moments[:, ::2] / weight[0]
+    else:
+        _kernels.sum_moments(order, ends, start, rows.dense, s.ptr, s.idx, s.val, weight, moments)
     return SegmentSums(
-        np.array(statistics),
-        np.array([own.loss for own in sums]),
-        np.array([own.gradient for own in sums]),
-        np.array([own.hessian for own in sums]),
+        np.column_stack(
+            [
+                np.diff(ends),
+                [weight[own].sum() for own in spans],
+                moments.reshape(n_segments, -1),
+                [loss.support(target[own], weight[own]) for own in spans],
+            ]
+        ),
+        np.array([weight[own] @ value[own] for own in spans]),
+        gradient,
+        _of_outputs(grams, n_outputs),
     )
+
+
+def _of_outputs(grams: Floats, n_outputs: int) -> Floats:
+    """Lower triangles of (sets, pairs of outputs) to Hessians (sets, output, :, output, :)."""
+    n_sets, _, size, _ = grams.shape
+    full = grams + np.swapaxes(np.tril(grams, -1), -1, -2)
+    out = np.empty((n_sets, n_outputs, size, n_outputs, size))
+    for pair, (k, other) in enumerate(zip(*np.tril_indices(n_outputs), strict=True)):
+        out[:, k, :, other] = out[:, other, :, k] = full[:, pair]
+    return out
 
 
 def _segments(
@@ -475,21 +468,6 @@ def _segments(
         given.ptr, given.idx, start, stop, segment_of_bin, first_bin, int(default), out
     )
     return out
-
-
-def _copy_of(rows: Rows, start: int, stop: int, order: NDArray[np.intp]) -> Rows:
-    """Some rows in another order, without what the split search needs."""
-    here = slice(start, stop)
-    return Rows(
-        dense=rows.dense[here][order],
-        sparse=rows.sparse.taken(start, order),
-        n_sparse=rows.n_sparse,
-        target=rows.target[here][order],
-        weight=rows.weight[here][order],
-        blocks=[],
-        spans={},
-        vectors=rows.vectors[:0],
-    )
 
 
 # --- the split search ----------------------------------------------------------------------------
