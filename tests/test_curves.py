@@ -7,7 +7,12 @@ from by_hand import by_hand
 from sklearn.metrics import log_loss, r2_score
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
-from glassleaf.curves import Residuals, draw_curve
+from glassleaf.curves import Residuals, draw_curve, ruler
+
+
+def drawn(residuals, noise, weight):
+    along = ruler(residuals.term, residuals.curvature)
+    return draw_curve(residuals, along, noise, weight, n_tested=1).curve
 
 
 def wave(rng, n=2000, noise=0.1):
@@ -32,9 +37,7 @@ def test_a_curve_is_the_least_squares_broken_line_without_its_straight_part(rng)
     values, place = np.unique(x, return_inverse=True)
     weight = np.bincount(place).astype(float)
     mean = np.bincount(place, weights=r) / weight
-    curve = draw_curve(
-        Residuals(values, weight, mean[:, None]), float(np.mean(r**2)), 400.0, 1
-    ).curve
+    curve = drawn(Residuals(values, weight, mean[:, None]), float(np.mean(r**2)), 400.0)
     hinges = np.column_stack([np.ones(400), x, *(np.maximum(x - v, 0) for v in values[1:-1])])
     fitted = hinges @ np.linalg.lstsq(hinges, r, rcond=None)[0]
     bend = fitted - np.polyval(np.polyfit(x, fitted, 1), x)
@@ -44,12 +47,12 @@ def test_a_curve_is_the_least_squares_broken_line_without_its_straight_part(rng)
 def test_a_straight_line_has_no_curve():
     x = np.linspace(0, 1, 50)
     residuals = Residuals(x, np.full(50, 100.0), (3 * x - 1)[:, None])
-    assert draw_curve(residuals, 1.0, 5000.0, 1).curve is None
+    assert drawn(residuals, 1.0, 5000.0) is None
 
 
 def test_two_values_have_no_curve():
     residuals = Residuals(np.array([0.0, 1.0]), np.array([9.0, 9.0]), np.array([[1.0], [-1.0]]))
-    assert draw_curve(residuals, 1.0, 18.0, 1).curve is None
+    assert drawn(residuals, 1.0, 18.0) is None
 
 
 def test_noise_has_no_curve():

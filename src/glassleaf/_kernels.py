@@ -169,6 +169,12 @@ def sum_values(block_ptr, block_bins, vectors, start, stop, count, total):
                 total[b, k] += vectors[i, k]
 
 
+# Up to so many products per row it pays to compute them once for all bins of the row; those of so
+# many rows stay in the processor's cache.
+_FEW_PRODUCTS = 64
+_KEPT_ROWS = 512
+
+
 @_kernel
 def sum_dense(block_ptr, block_bins, per_row, vectors, dense, start, stop, total, squares):
     """total[b, k, j] += vectors[i, k] * x[i, j]; squares[b, j] += weight * x[i, j] ** 2.
@@ -178,6 +184,9 @@ def sum_dense(block_ptr, block_bins, per_row, vectors, dense, start, stop, total
     """
     width, n_columns = vectors.shape[1], dense.shape[1]
     with_squares = squares.shape[0] > 0
+    if per_row > 0 and (width + with_squares) * n_columns <= _FEW_PRODUCTS:
+        _sum_few(block_bins, per_row, vectors, dense, start, stop, total, squares)
+        return
     for place in range(max(per_row, 1)):
         for i in range(start, stop):
             weight = vectors[i, width - 1]
@@ -192,6 +201,36 @@ def sum_dense(block_ptr, block_bins, per_row, vectors, dense, start, stop, total
                 if with_squares:
                     for j in range(n_columns):
                         squares[b, j] += weight * dense[i, j] * dense[i, j]
+
+
+@_kernel
+def _sum_few(block_bins, per_row, vectors, dense, start, stop, total, squares):
+    n_bins, width, n_columns = total.shape
+    size = (width + (squares.shape[0] > 0)) * n_columns
+    products = np.empty((_KEPT_ROWS, size))
+    sums = np.zeros((n_bins, size))
+    for first in range(start, stop, _KEPT_ROWS):
+        last = min(first + _KEPT_ROWS, stop)
+        for i in range(first, last):
+            own = products[i - first]
+            for k in range(width):
+                factor = vectors[i, k]
+                for j in range(n_columns):
+                    own[k * n_columns + j] = factor * dense[i, j]
+            for j in range(width * n_columns, size):
+                own[j] = own[j - n_columns] * dense[i, j - width * n_columns]
+        for place in range(per_row):
+            for i in range(first, last):
+                own = products[i - first]
+                of_bin = sums[block_bins[i * per_row + place]]
+                for j in range(size):
+                    of_bin[j] += own[j]
+    for b in range(n_bins):
+        for k in range(width):
+            for j in range(n_columns):
+                total[b, k, j] += sums[b, k * n_columns + j]
+        for j in range(width * n_columns, size):
+            squares[b, j - width * n_columns] += sums[b, j]
 
 
 @_kernel

@@ -84,6 +84,7 @@ def with_curves(
     if not tested:
         return design
     curves: dict[int, PiecewiseLinear] = {}
+    rulers: dict[int, Ruler] = {}
     bent, before = design, None
     while len(curves) < min(len(tested), _MOST_CURVES):
         models = LinearModels(backend, bent.layout, loss, Penalty(), Shrinkage())
@@ -92,10 +93,12 @@ def with_curves(
             root.adopt(*before)
         models.fit([0], [root])
         found, noise = _bin_residuals(backend, models, blocks, bent, loss, root)
-        drawn = {
-            column: draw_curve(found[column], noise, root.weight, len(tested))
-            for column in sorted(tested - curves.keys())
-        }
+        drawn = {}
+        for column in sorted(tested - curves.keys()):
+            own = found[column]
+            if column not in rulers or not np.array_equal(rulers[column].size, own.curvature):
+                rulers[column] = ruler(own.term, own.curvature)
+            drawn[column] = draw_curve(own, rulers[column], noise, root.weight, len(tested))
         best = max(drawn, key=lambda column: drawn[column].explained)
         curve = drawn[best].curve
         if curve is None:
@@ -174,21 +177,44 @@ class Drawn:
     explained: float
 
 
-def draw_curve(residuals: Residuals, noise: float, weight: float, n_tested: int) -> Drawn:
+@dataclass(frozen=True)
+class Ruler:
+    """What it takes to draw curves along a column; it depends on the bins' curvature alone.
+
+    ``bends`` is what mean residuals are multiplied by to have the curve at the points: a least
+    squares fit through the points, less its straight part.
+    """
+
+    size: Floats
+    points: Floats
+    hats: Floats
+    bends: Floats
+
+
+def ruler(term: Floats, size: Floats) -> Ruler:
+    """For the bins of a column, with these terms and curvatures."""
+    points = _points(term, size)
+    if len(points) < 3:
+        return Ruler(size, points, np.zeros((0, 0)), np.zeros((0, 0)))
+    hats = _hats(term, points)
+    gram = (hats * size[:, None]).T @ hats
+    gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram) / len(gram)
+    fitted = np.linalg.solve(gram, hats.T * size)
+    return Ruler(size, points, hats, fitted - _straight_part(hats @ fitted, points, term, size))
+
+
+def draw_curve(
+    residuals: Residuals, along: Ruler, noise: float, weight: float, n_tested: int
+) -> Drawn:
     """The curve of a column.
 
     ``noise`` is that of a residual per unit of curvature, ``weight`` that of all rows.
     """
-    term, size = residuals.term, residuals.curvature
-    points = _points(term, size)
+    size, points = along.size, along.points
     if len(points) < 3:
         return Drawn(None, 0.0)
-    hats = _hats(term, points)
-    gram = (hats * size[:, None]).T @ hats
-    gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram) / len(gram)
-    fitted = np.linalg.solve(gram, hats.T @ (size[:, None] * _main_output(residuals)))[:, 0]
-    bend = fitted - _straight_part(hats @ fitted, points, term, size)
-    explained = float(size @ (hats @ bend) ** 2)
+    bend = along.bends @ _main_output(residuals)[:, 0]
+    explained = float(size @ (along.hats @ bend) ** 2)
     by_chance = _UNEVEN * chdtri(len(points) - 2, _CHANCE / n_tested)
     if not explained > max(_WORTH_A_CURVE * weight, by_chance) * noise:
         return Drawn(None, 0.0)
@@ -230,10 +256,11 @@ def _hats(term: Floats, points: Floats) -> Floats:
 
 
 def _straight_part(values: Floats, points: Floats, term: Floats, size: Floats) -> Floats:
-    """The regression line of some values along the term, at the points."""
+    """The regression lines of some values (columns) along the term, at the points."""
     center = np.average(term, weights=size)
     away = term - center
     largest = np.abs(away).max()  # squares of tiny or huge numbers would be 0 or infinite
     away /= largest
     slope = (size * away) @ values / ((size * away) @ away)
-    return np.asarray(np.average(values, weights=size) + slope * ((points - center) / largest))
+    mean = size @ values / size.sum()
+    return np.asarray(mean + np.outer((points - center) / largest, slope))

@@ -194,9 +194,12 @@ class FrameTable:
         self.names: list[str] | None = [str(name) for name in frame.columns]
         self.n_rows, self.n_columns = frame.shape
         self._dtypes = list(frame.schema.values())
+        self._columns: dict[int, nw.Series[Any]] = {}
 
     def _series(self, column: int) -> nw.Series[Any]:
-        return self.frame[:, column]
+        if column not in self._columns:  # a fit asks several times, and finding it takes time
+            self._columns[column] = self.frame[:, column]
+        return self._columns[column]
 
     def numeric(self, column: int) -> Floats:
         series = self._series(column)
@@ -212,7 +215,8 @@ class FrameTable:
             # Arrow's own cast, for integers of more than 53 bits have to be rounded.
             given = native.cast("float64", safe=False).to_numpy()
         else:
-            given = series.cast(nw.Float64).to_numpy()
+            is_plain = series.dtype == nw.Float64
+            given = (series if is_plain else series.cast(nw.Float64)).to_numpy()
         values = np.asarray(given, dtype=np.float64)
         if np.isinf(values).any():
             raise ValueError(
