@@ -27,11 +27,18 @@ HOSTILE = [
 
 
 def report_of(name):
-    case = zoo.case(name)
+    table, y = test_rows(name)
+    return zoo.case(name).model.report(table, y), table
+
+
+def test_rows(name):
     kind = zoo.SETTINGS[name][0]
     rng = np.random.default_rng(1)
     table, score = zoo.training_table(rng, 400)
-    return case.model.report(table, zoo.target(kind, score, rng)), table
+    return table, zoo.target(kind, score, rng)
+
+
+test_rows.__test__ = False
 
 
 def hostile_model():
@@ -50,25 +57,44 @@ def hostile_model():
 # --- scores --------------------------------------------------------------------------------------
 
 
-def test_scores_are_those_of_scikit_learn(rng):
+def weights_of(rng, n, is_weighted):
+    return rng.gamma(1.0, size=n) if is_weighted else np.ones(n)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_scores_are_those_of_scikit_learn(rng, is_weighted):
+    w = weights_of(rng, 200, is_weighted)
     y = rng.integers(0, 3, size=200)
     p = rng.dirichlet([1, 1, 1], size=200)
     p[np.arange(200), y] += 0.4
     p /= p.sum(axis=1, keepdims=True)
-    assert scores.auc(y, p)[0] == pytest.approx(metrics.roc_auc_score(y, p, multi_class="ovr"))
-    assert scores.log_loss(y, p)[0] == pytest.approx(metrics.log_loss(y, p))
+    # scikit-learn's AUC of several classes takes no weights: one class against the rest, each.
+    of_classes = [metrics.roc_auc_score(y == k, p[:, k], sample_weight=w) for k in range(3)]
+    assert scores.auc(y, p, w)[0] == pytest.approx(np.mean(of_classes))
+    assert scores.log_loss(y, p, w)[0] == pytest.approx(metrics.log_loss(y, p, sample_weight=w))
     two = np.round(p[:, :1], 1)  # ties
     both = np.hstack([1 - two, two])
-    assert scores.auc((y == 0).astype(int), both)[0] == pytest.approx(
-        metrics.roc_auc_score(y == 0, two[:, 0])
-    )
+    is_first = (y == 0).astype(int)
+    for own, theirs in (
+        (scores.auc, metrics.roc_auc_score),
+        (scores.brier, metrics.brier_score_loss),
+    ):
+        expected = theirs(is_first, two[:, 0], sample_weight=w)
+        assert own(is_first, both, w)[0] == pytest.approx(expected)
     target, found = rng.gamma(2.0, size=200), rng.gamma(2.0, size=200)
-    assert scores.r_squared(target, found)[0] == pytest.approx(metrics.r2_score(target, found))
+    for own, theirs in (
+        (scores.r_squared, metrics.r2_score),
+        (scores.root_mean_squared_error, metrics.root_mean_squared_error),
+        (scores.mean_absolute_error, metrics.mean_absolute_error),
+    ):
+        expected = theirs(target, found, sample_weight=w)
+        assert own(target, found, w)[0] == pytest.approx(expected)
     for own, theirs in (
         (scores.poisson_deviance, metrics.mean_poisson_deviance),
         (scores.gamma_deviance, metrics.mean_gamma_deviance),
     ):
-        assert own(target, found).mean() == pytest.approx(theirs(target, found))
+        expected = theirs(target, found, sample_weight=w)
+        assert np.average(own(target, found), weights=w) == pytest.approx(expected)
 
 
 MEASURES = [
@@ -79,22 +105,26 @@ MEASURES = [
 ]
 
 
+@pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("measure", MEASURES)
-def test_intervals_of_numbers_are_those_of_the_bootstrap(measure, rng):
+def test_intervals_of_numbers_are_those_of_the_bootstrap(measure, is_weighted, rng):
     y = rng.gamma(3.0, size=600)
     p = y + rng.normal(size=600)
+    w = weights_of(rng, 600, is_weighted)
     rows = rng.integers(0, 600, size=(2000, 600))
-    drawn = np.std([measure(y[some], p[some])[0] for some in rows])
-    assert scores._error(measure(y, p)[1]) == pytest.approx(drawn, rel=0.12)
+    drawn = np.std([measure(y[some], p[some], w[some])[0] for some in rows])
+    assert scores._error(measure(y, p, w)[1]) == pytest.approx(drawn, rel=0.12)
 
 
-def test_interval_of_the_auc_is_that_of_the_bootstrap(rng):
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_interval_of_the_auc_is_that_of_the_bootstrap(is_weighted, rng):
     y = rng.integers(0, 2, size=500)
     one = 1 / (1 + np.exp(-(y + rng.normal(size=500))))
     p = np.column_stack([1 - one, one])
+    w = weights_of(rng, 500, is_weighted)
     rows = rng.integers(0, 500, size=(1000, 500))
-    drawn = np.std([scores.auc(y[some], p[some])[0] for some in rows])
-    assert scores._error(scores.auc(y, p)[1]) == pytest.approx(drawn, rel=0.12)
+    drawn = np.std([scores.auc(y[some], p[some], w[some])[0] for some in rows])
+    assert scores._error(scores.auc(y, p, w)[1]) == pytest.approx(drawn, rel=0.12)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +148,77 @@ def test_every_kind_has_its_scores_within_their_intervals(kind, names):
     assert better
 
 
+# --- weights -------------------------------------------------------------------------------------
+
+
+def point_estimates(contents):
+    """All numbers that weights and rows given several times must agree on."""
+    leaves, notes = contents.leaves.leaves, contents.data.features
+    return [
+        *((score.value, score.baseline) for score in contents.scores),
+        *((b.prediction, b.target) for bins in contents.calibration.values() for b in bins),
+        *((leaf.share, *leaf.target, *leaf.prediction) for leaf in leaves),
+        *((n.missing_test, n.new_share, n.outside, n.shift or 0) for n in notes),
+        contents.data.leaf_stability,
+    ]
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "poisson, rank", "binary", "multiclass"])
+def test_a_weight_of_two_is_a_row_given_twice(kind):
+    table, y = test_rows(kind)
+    weight = np.arange(len(y)) % 4
+    model = zoo.case(kind).model
+    weighted = model.report(table, y, weight)
+    several = model.report(table.iloc[np.repeat(np.arange(len(y)), weight)], np.repeat(y, weight))
+    for found, expected in zip(
+        point_estimates(weighted.contents), point_estimates(several.contents), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    # Of no weight is not there; weights count relative to each other.
+    used = weight > 0
+    less = model.report(table[used], y[used], 1e-3 * weight[used])
+    np.testing.assert_allclose(
+        [(s.value, s.low, s.high) for s in weighted.contents.scores],
+        [(s.value, s.low, s.high) for s in less.contents.scores],
+    )
+    assert weighted.contents.rows == less.contents.rows == used.sum()
+    assert [e.row for e in weighted.contents.examples] == [
+        int(np.flatnonzero(used)[e.row]) for e in less.contents.examples
+    ]
+
+
+def test_equal_weights_are_none():
+    table, y = test_rows("binary")
+    model = zoo.case("binary").model
+    plain, alike = model.report(table, y), model.report(table, y, np.full(len(y), 3.0))
+    found, expected = alike.contents.to_dict(), plain.contents.to_dict()
+    assert found.pop("weights") == {"total": 1200.0, "effective_rows": pytest.approx(400.0)}
+    assert expected.pop("weights") is None
+    assert found == expected
+    assert "weighted" not in plain.markdown()
+    for text in (alike.markdown(), alike.json(), " ".join(embedded(alike.html())["summary"])):
+        assert "The test rows are weighted" in text and "400 rows of equal weight" in text
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (["a"] * 300, "sample_weight=.* must be numbers, one per row"),
+        (np.ones((300, 2)), "must be 1D"),
+        (np.ones(2), "sample_weight"),
+        (-np.ones(300), "[Nn]egative values.*sample_weight"),
+        (np.full(300, np.nan), "NaN"),
+        (np.zeros(300), "zero"),
+    ],
+)
+def test_bad_weights_are_refused_as_in_a_fit(weight, message, rng):
+    X = rng.normal(size=(300, 2))
+    model = ModelTreeRegressor(max_depth=1, n_jobs=1).fit(X, X[:, 0])
+    for call in (model.report, model.fit):
+        with pytest.raises((TypeError, ValueError), match=message):
+            call(X, X[:, 0], weight)
+
+
 # --- leaves and data -----------------------------------------------------------------------------
 
 
@@ -129,9 +230,9 @@ def test_leaves_hold_all_test_rows(kind):
     assert sum(leaf.rows for leaf in leaves) == len(table) == contents.rows
     for leaf in leaves:
         for counts in leaf.histograms:
-            assert sum(counts) <= leaf.rows
+            assert sum(counts) <= leaf.share + 1e-9
     if contents.model.classes is None:
-        assert all(sum(leaf.histograms[0]) == leaf.rows for leaf in leaves)
+        assert all(sum(leaf.histograms[0]) == pytest.approx(leaf.share) for leaf in leaves)
 
 
 def test_data_notes_find_what_was_changed():

@@ -58,7 +58,12 @@ class Report:
 
 
 def make_report(
-    estimator: Any, scored: PlainModel | str, X: Any, y: Any, title: str = "Model report"
+    estimator: Any,
+    scored: PlainModel | str,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    title: str = "Model report",
 ) -> Report:
     """Gather the report of a fitted estimator on test rows."""
-    return Report(gather(estimator, X, y, title), scored)
+    return Report(gather(estimator, X, y, sample_weight, title), scored)

@@ -17,7 +17,7 @@ def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
     parts = [
         f"# {escaped(contents.title, 200)}",
         "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
-        _part("Scores", "scores", _scores(contents)),
+        _part("Scores", "scores", "\n\n".join([*prose.weight_note(contents), _scores(contents)])),
         _part("Calibration", "calibration", _calibration(contents)),
         _part("Leaves", "leaves", _leaves(contents) + "\n\n" + _formulas(contents, max_terms)),
         *([_part("Curves", "curves", _curves(contents))] if contents.model.curves else []),

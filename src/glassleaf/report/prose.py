@@ -16,8 +16,8 @@ INTRO = {
     "scores": "Computed on the test rows. The interval says how far the score may be off because"
     " there are only so many of them: about 95 of 100 such intervals hold the true value. The"
     " constant guess is what one would reach by always guessing the training average.",
-    "calibration": "Test rows in ten groups of equal size, by prediction. Points on the line: what"
-    " was predicted is what came on average. Bars are 95% intervals.",
+    "calibration": "Test rows in ten groups of about equal size (or weight), by prediction. Points"
+    " on the line: what was predicted is what came on average. Bars are 95% intervals.",
     "tree": "A row starts at the left and answers one question after the other until it reaches a"
     " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
     " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"
@@ -73,6 +73,7 @@ def summary(contents: Contents) -> list[str]:
     return [
         f"The model predicts {_goal(contents)} from {len(model.features)} features."
         f" It was fitted on {_rows(model.rows)} and tested on {_rows(contents.rows)}.",
+        *weight_note(contents),
         shape,
         _how_well(found),
         _what_matters(contents),
@@ -82,6 +83,18 @@ def summary(contents: Contents) -> list[str]:
 
 def _rows(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
+
+
+def weight_note(contents: Contents) -> list[str]:
+    """What weights of the test rows mean for all that is said of them."""
+    weights = contents.weights
+    if weights is None:
+        return []
+    return [
+        f"The test rows are weighted: shares, means and scores count each by its weight. The"
+        f" weights sum to {words.number(weights.total, 6)}; as much is known as from"
+        f" {_rows(round(weights.effective_rows))} of equal weight."
+    ]
 
 
 def _goal(contents: Contents) -> str:

@@ -12,7 +12,7 @@ function summarySection(view) {
 }
 
 function scoreSection(view) {
-  return section("scores", "Scores", view.intro.scores,
+  return section("scores", "Scores", view.intro.scores, view.weights.map((line) => h("p", {}, line)),
     table("Scores", ["score", { text: "value", number: true }, { text: "95% interval", number: true },
       { text: "constant guess", number: true }, "what it means", "interval"],
     view.scores.map((score) => [score.name, h("strong", {}, score.value), score.interval, score.baseline,

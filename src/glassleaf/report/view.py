@@ -46,6 +46,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "classes": None if model.classes is None else [words.class_name(c) for c in model.classes],
         "outputs": [words.name(output) if output else "" for output in model.outputs],
         "scores": _scores(contents),
+        "weights": prose.weight_note(contents),
         "calibration": [
             {"name": words.name(name), "bins": bins} for name, bins in contents.calibration.items()
         ],
