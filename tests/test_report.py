@@ -12,7 +12,7 @@ from problems import FORMS, fitted
 from sklearn import metrics
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
-from glassleaf.report import make_report, scores
+from glassleaf.report import classes, make_report, scores
 from glassleaf.report.data_notes import stability
 from glassleaf.report.view import page_view
 
@@ -148,6 +148,59 @@ def test_every_kind_has_its_scores_within_their_intervals(kind, names):
     assert better
 
 
+# --- classes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "no terms"])
+def test_classes_are_those_of_scikit_learn(kind, is_weighted, rng):
+    table, y = test_rows(kind)
+    model = zoo.case(kind).model
+    w = weights_of(rng, len(y), is_weighted)
+    found = model.report(table, y, w).contents.classes
+    said, p = model.predict(table), model.predict_proba(table)
+    np.testing.assert_allclose(
+        found.confusion, metrics.confusion_matrix(y, said, sample_weight=w, labels=model.classes_)
+    )
+    precision, recall, _, _ = metrics.precision_recall_fscore_support(
+        y, said, sample_weight=w, labels=model.classes_, zero_division=np.nan
+    )
+    np.testing.assert_allclose([one.recall for one in found.classes], recall)
+    np.testing.assert_allclose([one.precision for one in found.classes], precision)
+    for k, one in enumerate(found.classes):
+        is_class = y == model.classes_[k]
+        expected = metrics.roc_auc_score(is_class, p[:, k], sample_weight=w)
+        assert one.auc.value == pytest.approx(expected)
+        assert one.auc.low <= expected <= one.auc.high
+        assert one.share == pytest.approx(np.average(is_class, weights=w))
+    assert bool(found.roc) == (len(model.classes_) == 2)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_roc_curve_is_that_of_scikit_learn(is_weighted, rng):
+    y = rng.random(3000) < 0.3
+    p = np.round(1 / (1 + np.exp(-(y + rng.normal(size=3000)))), 3)  # ties
+    w = weights_of(rng, 3000, is_weighted)
+    found = classes.roc(y, p, w)
+    others, hits, thresholds = metrics.roc_curve(y, p, sample_weight=w, drop_intermediate=False)
+    np.testing.assert_allclose(found.T, [thresholds, others, hits], atol=1e-12)
+    fewer = classes.thinned(found)
+    assert len(fewer) <= 200 < len(found)
+    np.testing.assert_array_equal(fewer[[0, -1]], found[[0, -1]])
+    assert np.diff(fewer[:, 1:].sum(axis=1)).max() < 0.02
+    assert metrics.auc(fewer[:, 1], fewer[:, 2]) == pytest.approx(
+        metrics.auc(others, hits), abs=2e-3
+    )
+    assert len(classes.roc(y[y], p[y], w[y])) == 0
+
+
+def test_numbers_have_no_classes():
+    report, _ = report_of("squared_error")
+    assert report.contents.classes is None
+    assert "## Classes" not in report.markdown() and "## ROC" not in report.markdown()
+    assert embedded(report.html())["on_classes"] is None
+
+
 # --- weights -------------------------------------------------------------------------------------
 
 
@@ -190,10 +243,12 @@ def test_a_weight_of_two_is_a_row_given_twice(kind):
 def test_equal_weights_are_none():
     table, y = test_rows("binary")
     model = zoo.case("binary").model
-    plain, alike = model.report(table, y), model.report(table, y, np.full(len(y), 3.0))
+    plain, alike = model.report(table, y), model.report(table, y, np.full(len(y), 2.0))
     found, expected = alike.contents.to_dict(), plain.contents.to_dict()
-    assert found.pop("weights") == {"total": 1200.0, "effective_rows": pytest.approx(400.0)}
+    assert found.pop("weights") == {"total": 800.0, "effective_rows": pytest.approx(400.0)}
     assert expected.pop("weights") is None
+    twofold, counts = (one["classes"].pop("confusion") for one in (found, expected))
+    np.testing.assert_array_equal(twofold, 2 * np.array(counts))
     assert found == expected
     assert "weighted" not in plain.markdown()
     for text in (alike.markdown(), alike.json(), " ".join(embedded(alike.html())["summary"])):
@@ -288,6 +343,8 @@ def test_markdown_and_json_of_every_kind(kind):
     text, data = report.markdown(), json.loads(report.json())
     for title in ("Scores", "Calibration", "Leaves", "Features", "Splits", "Data notes"):
         assert f"## {title}" in text
+    is_class = report.contents.model.classes is not None
+    assert ("## Classes" in text) == is_class == (data["classes"] is not None)
     assert {"summary", "scores", "calibration", "leaves", "data", "examples", "model"} <= set(data)
     assert len(data["model"]["nodes"]) == len(report.contents.model.nodes)
     assert len(data["examples"]) == 50
@@ -380,6 +437,8 @@ def test_few_and_one_sided_rows(rng):
     model = ModelTreeClassifier(max_depth=1, n_jobs=1).fit(X, X[:, 0] > 0)
     report = model.report(X[:1], X[:1, 0] > 0)
     assert "not defined" in report.markdown()
+    assert report.contents.classes.roc == ()
+    assert embedded(report.html())["on_classes"]["rates"][0]["auc"] == "not defined"
     assert embedded(report.html())["summary"]
 
 

@@ -232,6 +232,32 @@ def test_tab_reaches_everything_that_can_be_used(opened):
     assert {"A", "theme", "node", "SELECT", "INPUT", "disclose", "link", "scroll"} <= reached
 
 
+# --- scores --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_confusion_and_roc_are_drawn(opened, kind):
+    report, _ = report_of(kind)
+    page = opened(report)
+    found = report.contents.classes
+    cells = page.locator("#scores .confusion .cell strong").all_inner_texts()
+    assert cells == [f"{count:,.0f}" for row in found.confusion for count in row]
+    curve = page.locator("#scores polyline.curve")
+    assert curve.count() == (1 if kind == "binary" else 0)
+    if kind == "binary":
+        places = curve.get_attribute("points").split(" ")
+        assert len(places) == len(found.roc)
+    shown = page.locator("#scores table").last
+    assert shown.locator("tbody tr").count() == len(found.classes)
+    assert ("AUC" in shown.inner_text()) == (kind == "multiclass")
+
+
+def test_numbers_have_no_confusion(opened):
+    page = opened(report_of("squared_error")[0])
+    assert page.locator("#scores .confusion").count() == 0
+    assert page.locator("#scores figure").count() == 1  # the calibration
+
+
 # --- hostile text, paper, dark, small ------------------------------------------------------------
 
 

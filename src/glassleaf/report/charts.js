@@ -1,7 +1,7 @@
 /* Small pictures: bars, curves, histograms, calibration. Colors come from the style sheet. */
 
 /* Nice round places between two ends. */
-function ticks(low, high, about = 4) {
+function ticks(low, high, about = 5) {
   const rough = (high - low) / about;
   const power = Math.pow(10, Math.floor(Math.log10(rough)));
   const step = [1, 2, 5, 10].map((m) => m * power).find((size) => size >= rough);
@@ -15,6 +15,10 @@ function ticks(low, high, about = 4) {
 /* Large numbers on an axis: 20M. */
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
+function tickPercent(share) {
+  return Number((100 * share).toPrecision(3)) + "%";
+}
+
 /* A frame with axes; `x` and `y` turn values into places. */
 function frame(width, height, xEnds, yEnds, label, options = {}) {
   const edge = { left: 46, right: 18, top: 8, bottom: 34, ...options.edge };
@@ -22,7 +26,7 @@ function frame(width, height, xEnds, yEnds, label, options = {}) {
     ends[1] > ends[0] ? from + ((v - ends[0]) / (ends[1] - ends[0])) * (to - from) : (from + to) / 2;
   const x = at(xEnds, edge.left, width - edge.right);
   const y = at(yEnds, height - edge.bottom, edge.top);
-  const text = (value) => options.percent ? percent(value)
+  const text = (value) => options.percent ? tickPercent(value)
     : Math.abs(value) >= 1e6 ? COMPACT.format(value).replace("-", "−") : number(value, 3);
   const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img",
     "aria-label": label, width: width, height: height });
@@ -64,14 +68,16 @@ function plainBar(share, className) {
   return h("span", { class: "bars", "aria-hidden": "true" }, bar);
 }
 
+/* Pictures of equal axes. */
+const SQUARE = { width: 340, height: 300, edge: { left: 56, right: 20 } };
+
 function calibrationChart(item, isShare) {
   const bins = item.bins;
   const all = bins.flatMap((b) => [b.prediction, b.target, b.low, b.high]).filter((v) => v !== null);
   const pad = 0.04 * (Math.max(...all) - Math.min(...all));
   const ends = [isShare ? 0 : Math.min(...all) - pad, Math.max(...all) + pad];
-  const width = 330, height = 290;
-  const { svg, x, y } = frame(width, height, ends, ends, "Mean target against mean prediction",
-    { percent: isShare, xLabel: "mean prediction", edge: { left: 56 } });
+  const { svg, x, y } = frame(SQUARE.width, SQUARE.height, ends, ends, "Mean target against mean prediction",
+    { percent: isShare, xLabel: "mean prediction", xTicks: 5, edge: SQUARE.edge });
   svg.append(s("line", { class: "ideal", x1: x(ends[0]), y1: y(ends[0]), x2: x(ends[1]), y2: y(ends[1]) }));
   for (const b of bins) {
     if (b.low !== null) {
@@ -80,8 +86,21 @@ function calibrationChart(item, isShare) {
     svg.append(s("circle", { class: "dot", cx: x(b.prediction), cy: y(b.target), r: 4 },
       s("title", {}, `predicted ${number(b.prediction)}, came ${number(b.target)} (${count(b.rows)} rows)`)));
   }
-  return h("figure", {}, svg, h("figcaption", {}, "Mean target (up) against mean prediction (right)",
-    isShare ? [" for ", named(item.name)] : null));
+  return h("figure", { class: "square" }, svg, h("figcaption", {}, isShare ? [named(item.name), ": share (up)"] : "Mean target (up)",
+    " against mean prediction (right)"));
+}
+
+/* The ROC curve; the dot is where rows count as the second class from a probability of 50%. */
+function rocChart(view) {
+  const points = view.on_classes.roc;
+  const { svg, x, y } = frame(SQUARE.width, SQUARE.height, [0, 1], [0, 1], "ROC curve",
+    { percent: true, xLabel: "others taken for it", xTicks: 5, edge: SQUARE.edge });
+  svg.append(s("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }),
+    s("polyline", { class: "curve chosen", points: points.map((p) => x(p[1]).toFixed(1) + "," + y(p[2]).toFixed(1)).join(" ") }));
+  const { recall } = view.on_classes.rates[1], others = 1 - view.on_classes.rates[0].recall;
+  svg.append(s("circle", { class: "dot", cx: x(others), cy: y(recall), r: 4 },
+    s("title", {}, `from 50%: ${percent(recall)} found, ${percent(others)} of the others`)));
+  return h("figure", { class: "square" }, svg, h("figcaption", {}, "Rows of ", named(view.classes[1]), " that are found (up), others taken for it (right); the dot is at 50%, the dashed line is a coin"));
 }
 
 /* Gain along a feature: a curve over its thresholds, or a bar for each set of categories. */
@@ -136,7 +155,7 @@ function histogram(edges, series, marks, label, isShare) {
   const heights = series.map((one, k) => one.counts.map((c) => c / total[k]));
   const highest = Math.max(...heights.flat(), 1e-9);
   const { svg, x, y } = frame(width, height, [edges[0], edges[edges.length - 1]], [0, highest * 1.12],
-    label, { percent: isShare, xLabel: label, yText: percent });
+    label, { percent: isShare, xLabel: label, yText: tickPercent });
   series.forEach((one, k) => {
     const points = [];
     heights[k].forEach((v, b) => points.push([edges[b], v], [edges[b + 1], v]));

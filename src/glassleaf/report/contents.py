@@ -17,6 +17,7 @@ from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.scores import entries
 from glassleaf.explanations.slices import typical_row
 from glassleaf.parameters import row_weights
+from glassleaf.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.report.data_notes import DataNotes, data_notes
 from glassleaf.report.leaves import (
     CalibrationBin,
@@ -54,7 +55,8 @@ class Weights(Record):
 class Contents(Record):
     """The parts of a report. ``target`` is the name of y, where it has one;
     ``typical`` is a row of medians and most frequent categories. ``rows`` are the test rows whose
-    weight is not zero; ``weights`` is None where they count alike.
+    weight is not zero; ``weights`` is None where they count alike, ``classes`` for a model of
+    numbers.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -65,6 +67,7 @@ class Contents(Record):
     rows: int
     weights: Weights | None
     scores: tuple[Score, ...]
+    classes: ClassesOnTest | None
     calibration: dict[str, tuple[CalibrationBin, ...]]
     leaves: LeavesOnTest
     data: DataNotes
@@ -96,6 +99,7 @@ def gather(estimator: Any, X: Any, y: Any, sample_weight: Any, title: str) -> Co
         if sample_weight is None
         else Weights(float(given.sum()), effective_rows(weight)),
         scores=model_scores(explanation, target, prediction, weight),
+        classes=classes_on_test(explanation, target, prediction, given[used]),
         calibration=calibration(explanation, target, prediction, weight),
         leaves=leaves,
         data=data_notes(explanation, matrix, weight, model.new_categories(X), shares),

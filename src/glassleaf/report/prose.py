@@ -18,6 +18,12 @@ INTRO = {
     " constant guess is what one would reach by always guessing the training average.",
     "calibration": "Test rows in ten groups of about equal size (or weight), by prediction. Points"
     " on the line: what was predicted is what came on average. Bars are 95% intervals.",
+    "classes": "What the rows of every class are predicted to be: the most probable class. Recall"
+    " is the share of a class that is found; precision the share of those said to be of it that"
+    " are.",
+    "roc": "Rows may count as the second class from any probability on. The lower it is, the more"
+    " of its rows are found, and the more of the others are taken for it. The area under the curve"
+    " is the AUC.",
     "tree": "A row starts at the left and answers one question after the other until it reaches a"
     " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
     " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"

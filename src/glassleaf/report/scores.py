@@ -161,16 +161,11 @@ def gamma_deviance(y: Floats, p: Floats) -> Floats:
 
 
 def _class_scores(y: Ints, p: Floats, constant: Floats, w: Floats) -> tuple[Score, ...]:
-    value, influence = auc(y, p, w)
     several = p.shape[1] > 2
-    of_classes = " Mean over the classes, each against the rest." if several else ""
-    low, high = _between_0_and_1(value, _error(influence))
     hits = _average(p.argmax(axis=1) == y, w)
     guess = _average(constant.argmax(axis=1) == y, w)
     return (
-        Score("AUC", value, low, high, 0.5,
-              "Chance that a row of the class is ranked above one that is not; 0.5 is a coin, 1"
-              f" perfect.{of_classes}", DELONG),
+        auc_score(*auc(y, p, w), " Mean over the classes, each against the rest." * several),
         _smooth("Log loss", log_loss, y, p, constant, w,
                 "Mean surprise at the true class; 0 is perfect, and sure mistakes cost much."),
         _smooth("Brier score", brier, y, p, constant, w,
@@ -192,18 +187,33 @@ def brier(y: Ints, p: Floats, w: Floats) -> tuple[float, Floats]:
     return _mean(((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1), w)
 
 
+def auc_score(value: float, influence: Floats, of_what: str = "") -> Score:
+    """The AUC as a score."""
+    meaning = (
+        "Chance that a row of the class is ranked above one that is not; 0.5 is a coin, 1 perfect."
+    )
+    low, high = _between_0_and_1(value, _error(influence))
+    return Score("AUC", value, low, high, 0.5, meaning + of_what, DELONG)
+
+
 def auc(y: Ints, p: Floats, w: Floats) -> tuple[float, Floats]:
     """Area under the ROC curve, the mean over the classes that occur, each against the rest."""
     classes = [1] if p.shape[1] == 2 else range(p.shape[1])
-    found = [_auc_of(y == k, p[:, k], w) for k in classes if 0 < (y == k).sum() < len(y)]
-    if not found:
+    found = [auc_of_class(y == k, p[:, k], w) for k in classes]
+    defined = [one for one in found if not np.isnan(one[0])]
+    if not defined:
         return np.nan, np.zeros(len(y))
-    values, influences = zip(*found, strict=True)
+    values, influences = zip(*defined, strict=True)
     return float(np.mean(values)), np.mean(influences, axis=0)
 
 
-def _auc_of(positive: NDArray[np.bool_], p: Floats, w: Floats) -> tuple[float, Floats]:
-    """DeLong's placements: the share of the other side that each row is ranked beyond."""
+def auc_of_class(positive: NDArray[np.bool_], p: Floats, w: Floats) -> tuple[float, Floats]:
+    """DeLong's placements: the share of the other side that each row is ranked beyond.
+
+    NaN where one of the sides has no rows.
+    """
+    if positive.all() or not positive.any():
+        return np.nan, np.zeros(len(p))
     place = np.unique(p, return_inverse=True)[1]
 
     def beyond(side: NDArray[np.bool_]) -> Floats:
@@ -239,7 +249,8 @@ def wilson(share: float, n: float) -> tuple[float, float]:
         return np.nan, np.nan
     center = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    return max(float(center - half), 0.0), min(float(center + half), 1.0)
+    low, high = float(center - half), float(center + half)
+    return low if share > 0 else 0.0, high if share < 1 else 1.0
 
 
 def mean_interval(values: Floats, weight: Floats) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 /* The parts of the page that only show. */
 const SHOWN_FEATURES = 15;
+const SHOWN_CLASSES = 20;
 
 function summarySection(view) {
   const cards = view.scores.slice(0, 4).map((score) => h("div", { class: "card" },
@@ -16,9 +17,47 @@ function scoreSection(view) {
     table("Scores", ["score", { text: "value", number: true }, { text: "95% interval", number: true },
       { text: "constant guess", number: true }, "what it means", "interval"],
     view.scores.map((score) => [score.name, h("strong", {}, score.value), score.interval, score.baseline,
-      score.meaning, score.method])),
-    h("h3", {}, "Calibration"), h("p", { class: "intro" }, view.intro.calibration),
-    h("div", { class: "charts" }, view.calibration.map((item) => calibrationChart(item, Boolean(view.classes)))));
+      h("span", { class: "long" }, score.meaning), score.method])),
+    view.classes ? classesPart(view) : null,
+    h("div", { class: "pairs" },
+      view.on_classes && view.on_classes.roc.length ? titled("ROC curve", view.intro.roc, rocChart(view)) : null,
+      titled("Calibration", view.intro.calibration,
+        view.calibration.map((item) => calibrationChart(item, Boolean(view.classes))))));
+}
+
+/* A picture with its heading and what it is for. */
+function titled(title, intro, content) {
+  return h("div", {}, h("h3", {}, title), h("p", { class: "intro" }, intro), h("div", { class: "charts" }, content));
+}
+
+/* Predicted against true classes. A matrix of many classes is none to read; it is in the data. */
+function classesPart(view) {
+  const { rates } = view.on_classes, several = view.classes.length > 2;
+  const percents = ["share", "predicted", "recall", "precision"];
+  const titles = ["share", "predicted share", "recall", "precision", ...(several ? ["AUC", "95% interval"] : [])];
+  return h("div", {}, h("h3", {}, "Classes"), h("p", { class: "intro" }, view.intro.classes),
+    view.classes.length <= SHOWN_CLASSES ? confusionTable(view) : null,
+    table("Rates of the classes", ["class", ...titles.map((text) => ({ text: text, number: true }))],
+      rates.map((one, k) => [named(view.classes[k]), ...percents.map((name) => percent(one[name])),
+        ...(several ? [one.auc, one.interval] : [])]), SHOWN_CLASSES));
+}
+
+/* Every row of the matrix is a true class; the darker a cell, the larger its share of that class. */
+function confusionTable(view) {
+  const lines = view.on_classes.confusion.map((row, k) => {
+    const total = row.reduce((a, b) => a + b, 0);
+    return h("tr", {}, h("th", { scope: "row" }, named(view.classes[k])), row.map((weight, j) => {
+      const share = total > 0 ? weight / total : 0;
+      const cell = h("td", { class: "number cell " + (j === k ? "hit" : "miss") }, h("strong", {}, counted(weight)), " ",
+        h("span", { class: "quiet" }, total > 0 ? percent(share) : ""));
+      cell.style.setProperty("--share", share.toFixed(3));
+      return cell;
+    }));
+  });
+  const head = [h("tr", {}, h("td", {}), h("th", { scope: "colgroup", colspan: view.classes.length }, "predicted")),
+    h("tr", {}, h("th", { scope: "col" }, "true"), view.classes.map((name) => h("th", { scope: "col", class: "number" }, named(name))))];
+  return h("div", { class: "scroll confusion", role: "region", tabindex: "0", "aria-label": "Confusion matrix" },
+    h("table", {}, h("thead", {}, head), h("tbody", {}, lines)));
 }
 
 function leafSection(view, onLeaf) {

@@ -47,9 +47,8 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "outputs": [words.name(output) if output else "" for output in model.outputs],
         "scores": _scores(contents),
         "weights": prose.weight_note(contents),
-        "calibration": [
-            {"name": words.name(name), "bins": bins} for name, bins in contents.calibration.items()
-        ],
+        "on_classes": _classes(contents),
+        "calibration": _calibration(contents),
         "features": [_feature(contents, feature) for feature in _by_importance(model)],
         "nodes": [_node(model, node) for node in model.nodes],
         "leaves": _leaves(contents),
@@ -97,6 +96,29 @@ def _scores(contents: Contents) -> list[dict[str, str]]:
             "method": score.interval,
         }
         for score in contents.scores
+    ]
+
+
+def _classes(contents: Contents) -> dict[str, Any] | None:
+    found = contents.classes
+    if found is None:
+        return None
+    rates = [
+        {
+            **{name: getattr(one, name) for name in ("share", "predicted", "recall", "precision")},
+            "auc": prose.score_text(one.auc),
+            "interval": prose.interval_text(one.auc),
+        }
+        for one in found.classes
+    ]
+    return {"confusion": found.confusion, "rates": rates, "roc": found.roc}
+
+
+def _calibration(contents: Contents) -> list[dict[str, Any]]:
+    labels = {str(label): words.class_name(label) for label in contents.model.classes or ()}
+    return [
+        {"name": labels.get(name, name), "bins": bins}
+        for name, bins in contents.calibration.items()
     ]
 
 
