@@ -157,6 +157,26 @@ def test_what_if_starts_typical_and_takes_examples_and_mistakes(opened):
     assert exact(page)["prediction"]
 
 
+def test_an_edited_row_is_no_longer_called_by_the_row_it_came_from(opened):
+    report, _ = report_of("binary")
+    page = opened(report)
+    shown = "document.getElementById('example').selectedOptions[0].textContent"
+    number = next(f.column for f in report.contents.model.features if f.categories is None)
+    assert page.evaluate(shown).startswith("a typical row")
+    page.locator(f"#input-{number}").fill("0.5")
+    assert page.evaluate(shown) == "the typical row, edited"
+    page.locator("#example").select_option(value="7")
+    row = report.contents.examples[7].row
+    assert page.evaluate(shown).startswith(f"test row {row}: predicted")
+    page.locator(f"#input-{number}").fill("0.5")
+    page.locator(f"#input-{number}").fill("0.25")
+    assert page.evaluate(shown) == f"test row {row}, edited"
+    page.locator("#example").select_option(value="7")  # takes it back
+    expected = list(report.contents.examples[7].prediction)
+    assert exact(page)["prediction"] == pytest.approx(expected, rel=1e-9)
+    assert page.locator("#example option[value=edited]").count() == 0
+
+
 def test_class_to_explain_can_be_chosen(opened):
     page = opened(report_of("multiclass")[0])
     heading = page.locator("#what-if-result h4").last
@@ -232,6 +252,16 @@ def test_tab_reaches_everything_that_can_be_used(opened):
     assert {"A", "theme", "node", "SELECT", "INPUT", "disclose", "link", "scroll"} <= reached
 
 
+def test_gains_of_sets_of_categories_are_numbered(opened):
+    report, _ = report_of("binary, splits on categories")
+    page = opened(report)
+    figure = page.locator("#gains figure").first
+    n = len(report.contents.model.nodes[0].split.candidates[0].curve)
+    assert figure.locator("rect.block").count() == n
+    assert figure.locator("text.tick.middle").first.text_content() == "1"
+    assert "sets of categories, the best first" in figure.locator(".label").text_content()
+
+
 # --- scores --------------------------------------------------------------------------------------
 
 
@@ -282,6 +312,15 @@ def test_hostile_names_run_nothing_and_break_nothing(opened):
 def test_every_kind_fits_a_phone(opened, kind):
     page = opened(report_of(kind)[0], viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
+def test_formulas_are_not_cut_on_a_phone(opened, kind):
+    page = opened(report_of(kind)[0], viewport={"width": 400, "height": 800})
+    formulas = page.locator(".leaf-panel:visible .formula:visible").all()
+    assert formulas
+    for formula in formulas:
+        assert formula.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 def background(page):

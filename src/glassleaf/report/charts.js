@@ -15,8 +15,15 @@ function ticks(low, high, about = 5) {
 /* Large numbers on an axis: 20M. */
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
-function tickPercent(share) {
-  return Number((100 * share).toPrecision(3)) + "%";
+/* The texts of ticks, with as many digits as tell them apart. */
+function tickTexts(values, isShare) {
+  if (isShare) return values.map((share) => Number((100 * share).toPrecision(3)) + "%");
+  const step = values.length > 1 ? values[1] - values[0] : Math.abs(values[0]);
+  return values.map((value) => {
+    if (Math.abs(value) >= 1e6) return COMPACT.format(value).replace("-", "−");
+    const digits = value && step ? Math.floor(Math.log10(Math.abs(value)) + 1e-9) - Math.floor(Math.log10(step) + 1e-9) + 1 : 1;
+    return number(value, Math.max(digits, 3));
+  });
 }
 
 /* A frame with axes; `x` and `y` turn values into places. */
@@ -26,17 +33,15 @@ function frame(width, height, xEnds, yEnds, label, options = {}) {
     ends[1] > ends[0] ? from + ((v - ends[0]) / (ends[1] - ends[0])) * (to - from) : (from + to) / 2;
   const x = at(xEnds, edge.left, width - edge.right);
   const y = at(yEnds, height - edge.bottom, edge.top);
-  const text = (value) => options.percent ? tickPercent(value)
-    : Math.abs(value) >= 1e6 ? COMPACT.format(value).replace("-", "−") : number(value, 3);
   const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img",
     "aria-label": label, width: width, height: height });
-  for (const t of yEnds[1] > yEnds[0] ? ticks(...yEnds) : []) {
-    svg.append(s("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(t), y2: y(t) }),
-      s("text", { class: "tick end", x: edge.left - 6, y: y(t) + 3.5 }, options.yText ? options.yText(t) : text(t)));
-  }
-  for (const t of xEnds[1] > xEnds[0] && !options.noX ? ticks(...xEnds, options.xTicks || 4) : []) {
-    svg.append(s("text", { class: "tick middle", x: x(t), y: height - edge.bottom + 14 }, text(t)));
-  }
+  const yTicks = yEnds[1] > yEnds[0] ? ticks(...yEnds) : [];
+  const yTexts = tickTexts(yTicks, options.percent || options.yPercent);
+  yTicks.forEach((t, k) => svg.append(s("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(t), y2: y(t) }),
+    s("text", { class: "tick end", x: edge.left - 6, y: y(t) + 3.5 }, yTexts[k])));
+  const xTicks = xEnds[1] > xEnds[0] && !options.noX ? ticks(...xEnds, options.xTicks || 4) : [];
+  const xTexts = tickTexts(xTicks, options.percent);
+  xTicks.forEach((t, k) => svg.append(s("text", { class: "tick middle", x: x(t), y: height - edge.bottom + 14 }, xTexts[k])));
   svg.append(s("line", { class: "axis", x1: edge.left, x2: width - edge.right,
     y1: height - edge.bottom, y2: height - edge.bottom }));
   if (options.xLabel) {
@@ -105,23 +110,37 @@ function rocChart(view) {
 
 /* Gain along a feature: a curve over its thresholds, or a bar for each set of categories. */
 function gainChart(candidate, highest) {
-  const width = 250, height = 150, points = candidate.points;
-  const xs = points.map((p) => p[0]);
-  const ends = candidate.number ? [Math.min(...xs), Math.max(...xs)] : [-0.5, points.length - 0.5];
-  const { svg, x, y } = frame(width, height, ends, [0, highest * 1.05], "Gain of splits",
-    { noX: !candidate.number, xTicks: 3, edge: { bottom: 22, left: 50 } });
-  const kind = candidate.chosen ? "chosen" : "rival";
-  if (candidate.number) {
-    svg.append(s("polyline", { class: "curve " + kind,
-      points: points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
-    if (candidate.place !== null && candidate.place >= ends[0] && candidate.place <= ends[1]) {
-      svg.append(s("line", { class: "place " + kind, x1: x(candidate.place), x2: x(candidate.place),
-        y1: y(0), y2: y(Math.min(candidate.gain, highest)) }));
-    }
-  } else {
-    const wide = Math.max((x(1) - x(0)) * 0.7, 1);
-    points.forEach((p, k) => svg.append(s("rect", { class: "block " + kind, x: x(k) - wide / 2,
-      y: y(p[1]), width: wide, height: Math.max(y(0) - y(p[1]), 0) })));
+  return candidate.number ? gainCurve(candidate, highest) : gainBars(candidate, highest);
+}
+
+const GAIN = { width: 250, height: 158, edge: { bottom: 34, left: 50 } };
+
+/* The dot, above the threshold of the title, is at the gain of the title. */
+function gainCurve(candidate, highest) {
+  const kind = candidate.chosen ? "chosen" : "rival", points = candidate.points;
+  const xs = [...points.map((p) => p[0]), ...(candidate.place === null ? [] : [candidate.place])];
+  const { svg, x, y } = frame(GAIN.width, GAIN.height, [Math.min(...xs), Math.max(...xs)], [0, highest * 1.05],
+    "Gain of splits", { xTicks: 3, xLabel: candidate.feature, edge: GAIN.edge });
+  svg.append(s("polyline", { class: "curve " + kind,
+    points: points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
+  if (candidate.place !== null) {
+    const place = x(candidate.place);
+    svg.append(s("line", { class: "place " + kind, x1: place, x2: place, y1: y(0), y2: y(candidate.gain) }),
+      s("circle", { class: "block " + kind, cx: place, cy: y(candidate.gain), r: 4 }));
+  }
+  return svg;
+}
+
+/* Of the sets, the model keeps the gains of all and the categories of the best or chosen one. */
+function gainBars(candidate, highest) {
+  const kind = candidate.chosen ? "chosen" : "rival", n = candidate.points.length;
+  const { svg, x, y, edge } = frame(GAIN.width, GAIN.height, [-0.5, n - 0.5], [0, highest * 1.05],
+    "Gain of splits", { noX: true, xLabel: "sets of categories, the best first", edge: GAIN.edge });
+  const wide = Math.max((x(1) - x(0)) * 0.7, 1);
+  candidate.points.forEach((p, k) => svg.append(s("rect", { class: "block " + kind, x: x(k) - wide / 2,
+    y: y(p[1]), width: wide, height: Math.max(y(0) - y(p[1]), 0) }, s("title", {}, `set ${k + 1}: gain ${number(p[1])}`))));
+  for (const k of n <= 12 ? candidate.points.keys() : [0, n - 1]) {
+    svg.append(s("text", { class: "tick middle", x: x(k), y: GAIN.height - edge.bottom + 14 }, k + 1));
   }
   return svg;
 }
@@ -155,7 +174,7 @@ function histogram(edges, series, marks, label, isShare) {
   const heights = series.map((one, k) => one.counts.map((c) => c / total[k]));
   const highest = Math.max(...heights.flat(), 1e-9);
   const { svg, x, y } = frame(width, height, [edges[0], edges[edges.length - 1]], [0, highest * 1.12],
-    label, { percent: isShare, xLabel: label, yText: tickPercent });
+    label, { percent: isShare, xLabel: label, yPercent: true });
   series.forEach((one, k) => {
     const points = [];
     heights[k].forEach((v, b) => points.push([edges[b], v], [edges[b + 1], v]));

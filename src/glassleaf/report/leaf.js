@@ -48,7 +48,7 @@ function formulaTable(formula) {
   const largest = Math.max(...formula.terms.map((term) => Math.abs(term.influence)), 0);
   const rows = formula.terms.map((term) => h("tr", {},
     h("td", { class: "number" }, signed(term.coef, 4)),
-    h("td", {}, "× ", around(term.text, term.title)),
+    h("td", {}, "×\u00a0", around(term.text, term.title)),
     h("td", { class: "wide" }, signedBar(term.influence, largest, term.signed ? "" : "none")),
     h("td", { class: "number quiet" }, inLine(largest)(Math.abs(term.influence)))));
   const head = h("thead", {}, h("tr", {}, ["coefficient", "", "influence", ""].map((text, k) =>

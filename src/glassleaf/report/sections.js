@@ -17,7 +17,7 @@ function scoreSection(view) {
     table("Scores", ["score", { text: "value", number: true }, { text: "95% interval", number: true },
       { text: "constant guess", number: true }, "what it means", "interval"],
     view.scores.map((score) => [score.name, h("strong", {}, score.value), score.interval, score.baseline,
-      h("span", { class: "long" }, score.meaning), score.method])),
+      h("span", { class: "long" }, score.meaning), h("span", { class: "one-line" }, score.method)])),
     view.classes ? classesPart(view) : null,
     h("div", { class: "pairs" },
       view.on_classes && view.on_classes.roc.length ? titled("ROC curve", view.intro.roc, rocChart(view)) : null,
@@ -84,7 +84,7 @@ function featureSection(view) {
     ["feature", { text: "effect", number: true }, "", { text: "gain", number: true },
       { text: "splits", number: true }, "in training"],
     view.features.map((feature) => [named(feature.label, feature.name), percent(feature.effect),
-      plainBar(feature.effect / largest), percent(feature.gain), String(feature.splits), inTraining(feature)]), SHOWN_FEATURES));
+      plainBar(feature.effect / largest), percent(feature.gain), String(feature.splits), h("span", { class: "one-line" }, inTraining(feature))]), SHOWN_FEATURES));
 }
 
 function inTraining(feature) {
@@ -102,15 +102,22 @@ function gainSection(view) {
     return disclosure([`Split ${k + 1}: `, ruleOf(split.rule), ` (${count(split.rows)} rows)`], k === 0,
       h("div", { class: "charts" }, split.candidates.map((candidate) => h("figure", { class: "gain" },
         h("figcaption", { class: candidate.chosen ? "chosen" : "" }, candidate.chosen ? "chosen: " : "",
-          around(candidate.text), h("span", { class: "quiet" }, ` gain ${number(candidate.gain)}`)),
+          around(candidate.text), h("span", { class: "quiet" }, gainText(candidate))),
         candidate.points.length ? gainChart(candidate, highest) : null))));
   }));
+}
+
+/* The gains of sets of categories are kept without the sets: which is the chosen one is not known. */
+function gainText(candidate) {
+  const isOfBest = candidate.chosen && !candidate.number;
+  return `${isOfBest ? "; best set:" : ","} gain ${number(candidate.gain)}`;
 }
 
 function curveSection(view) {
   return section("curves", "Curves", view.intro.curves, h("div", { class: "charts" }, view.curves.map((curve) =>
     h("figure", { class: "shared-curve" }, h("figcaption", {}, "curve(", named(curve.label, curve.name), ")"), curveChart(curve),
-      h("div", { class: "quiet points" }, curve.marks.map(([at, value]) => `${number(at, 5)} → ${number(value, 5)}`).join(", "))))));
+      disclosure(`${curve.marks.length} points`, false, h("div", { class: "quiet" },
+        curve.marks.map(([at, value]) => `${number(at, 5)} → ${number(value, 5)}`).join(", ")))))));
 }
 
 const LEVELS = ["", "look", "changed"];
@@ -121,7 +128,7 @@ function dataSection(view) {
   const rows = notes.map((note) => [named(note.label, note.feature), badge(note.level),
     note.remarks.join("; ") + (note.new_categories.length ? ": " + note.new : ""),
     note.missing_training === null ? "not kept" : percent(note.missing_training), percent(note.missing_test),
-    percent(note.outside), note.shift === null ? "" : (note.shift > 0 ? "+" : "") + note.shift.toFixed(2).replace("-", "−"),
+    percent(note.outside), note.shift === null ? "" : inLine(1)(note.shift, true),
     note.stability === null ? "" : note.stability.toFixed(3)]);
   const header = ["feature", "", "remark", { text: "missing, training", number: true },
     { text: "missing, test", number: true }, { text: "outside", number: true },

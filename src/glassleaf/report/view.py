@@ -158,12 +158,21 @@ def _node(model: ModelExplanation, node: Node) -> dict[str, Any]:
         "rows": node.rows,
         "share": node.share,
         "target": target_text(model, node.target),
+        "brief": _brief(model, node.target),
         "sides": None
         if split is None
         else [condition_parts(split.condition), condition_parts(split.otherwise)],
         "children": None if split is None else [split.left, split.right],
         "feature": None if split is None else words.name(split.feature),
     }
+
+
+def _brief(model: ModelExplanation, target: tuple[float, ...]) -> str:
+    """What a box of the tree has room for: a mean, or the share of one class."""
+    if model.classes is None:
+        return f"mean {words.number(target[0], 4)}"
+    shown = 1 if len(target) == 2 else int(np.argmax(target))
+    return f"{words.percent(target[shown])} {words.class_name(model.classes[shown])}"
 
 
 def _leaves(contents: Contents) -> list[dict[str, Any]]:
@@ -254,12 +263,24 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     return {
         "text": condition_parts(candidate.condition, 24),
         "feature": candidate.feature,
-        "gain": candidate.gain,
+        "gain": _gain_at(candidate),
         "chosen": candidate.is_chosen,
         "number": is_number,
         "place": candidate.condition.high if is_number else None,
         "points": points,
     }
+
+
+def _gain_at(candidate: Candidate) -> float:
+    """The gain at the candidate's own threshold, if it has one.
+
+    A split that was chosen by a closer look need not be where its feature's gain is largest.
+    """
+    threshold = candidate.condition.high
+    if candidate.condition.categories is not None or np.isinf(threshold) or not candidate.curve:
+        return candidate.gain
+    position, gain = np.array(candidate.curve).T
+    return float(np.interp(threshold, position, gain))
 
 
 # --- rows ----------------------------------------------------------------------------------------
