@@ -12,7 +12,7 @@ from problems import FORMS, fitted
 from sklearn import metrics
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
-from glassleaf.report import classes, make_report, scores
+from glassleaf.report import classes, densities, make_report, scores
 from glassleaf.report.data_notes import stability
 from glassleaf.report.view import page_view
 
@@ -350,6 +350,42 @@ def test_a_gain_in_the_page_is_that_of_its_threshold(kind):
             assert shown["gain"] == pytest.approx(candidate.gain) == pytest.approx(gain.max())
 
 
+# --- densities -----------------------------------------------------------------------------------
+
+
+def test_densities_count_the_test_rows():
+    model, X, y = fitted("squared_error", **FORMS["curves, rank, clamped"])
+    weight = np.arange(len(X)) % 3 + 0.5
+    found = model.report(X, y, weight).contents.densities
+    assert [one.feature for one in found] == [curve.feature for curve in explain(model).curves]
+    for one in found:
+        values = X[one.feature].to_numpy(dtype=float)
+        for low, high, share in zip(one.edges[:-1], one.edges[1:], one.shares, strict=True):
+            is_last = high == one.edges[-1]
+            inside = (values >= low) & ((values < high) | (is_last & (values == high)))
+            assert share == pytest.approx(weight[inside].sum() / weight.sum())
+        assert one.missing == pytest.approx(weight[np.isnan(values)].sum() / weight.sum())
+        assert sum(one.shares) + one.beyond + one.missing == pytest.approx(1.0)
+
+
+def test_bins_of_whole_numbers_hold_equally_many():
+    edges = densities._edges(np.array([17.0, 90.0, 40.0]), 17.0, 90.0)
+    assert (np.diff(edges) == 3.0).all()
+    assert edges[0] == 16.5 and edges[-2] < 90.0 < edges[-1]
+    assert len(densities._edges(np.array([0.5, 2.0]), 0.0, 3.0)) == 31
+    assert densities._edges(np.array([2.0]), 2.0, 2.0).tolist() == [1.5, 2.5]
+
+
+def test_a_few_far_values_do_not_hide_the_rest(rng):
+    X = np.exp(3.0 * rng.normal(size=(2000, 1)))
+    y = np.sin(3.0 * np.log(X[:, 0]))
+    model = ModelTreeRegressor(max_depth=0, n_jobs=1, curves=True).fit(X, y)
+    (one,) = model.report(X, y).contents.densities
+    expected = np.quantile(X, [0.025, 0.975], method="inverted_cdf")
+    assert [one.low, one.high] == pytest.approx(expected)
+    assert one.beyond == pytest.approx(0.05, abs=0.002)
+
+
 # --- Markdown, JSON, page ------------------------------------------------------------------------
 
 
@@ -376,7 +412,10 @@ def test_curves_are_drawn_once(kind):
     curves = explain(model).curves
     assert [curve["name"] for curve in view["curves"]] == [curve.feature for curve in curves] != []
     for found, curve in zip(view["curves"], curves, strict=True):
-        assert found["points"] == [list(point) for point in curve.points]
+        x, value = zip(*found["points"], strict=True)
+        assert x[0] == found["rows"]["low"] < x[-1] == found["rows"]["high"]
+        assert {point[0] for point in curve.points if x[0] < point[0] < x[-1]} <= set(x)
+        np.testing.assert_allclose(value, np.interp(x, *zip(*curve.points, strict=True)))
         at_marks = np.interp([x for x, _ in found["marks"]], *zip(*curve.points, strict=True))
         np.testing.assert_allclose([value for _, value in found["marks"]], at_marks, atol=1e-7)
         assert text.count(f"- curve\\({curve.feature}\\)") == 1

@@ -207,12 +207,15 @@ def test_click_through_the_leaves(opened):
 
 def test_every_curve_is_drawn_once(opened):
     model, X, y = fitted("squared_error", **FORMS["curves, rank, clamped"])
-    page = opened(model.report(X, y))
+    report = model.report(X, y)
+    page = opened(report)
     figures = page.locator("#curves figure")
     assert figures.count() == len(explain(model).curves) == 2
     assert figures.nth(0).locator("figcaption").inner_text() == "curve(c)"
     for k, curve in enumerate(explain(model).curves):
         assert figures.nth(k).locator("circle").count() == len(curve.of_term)
+        shares = report.contents.densities[k].shares
+        assert figures.nth(k).locator("rect.rows").count() == sum(share > 0 for share in shares)
     assert page.locator('nav a[href="#curves"]').count() == 1
     plain, X, y = fitted("squared_error")
     assert opened(plain.report(X, y)).locator("#curves").count() == 0

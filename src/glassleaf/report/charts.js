@@ -26,13 +26,15 @@ function tickTexts(values, isShare) {
   });
 }
 
-/* A frame with axes; `x` and `y` turn values into places. */
+/* A frame with axes; `x` and `y` turn values into places. A strip above the x axis can be kept free
+   for something else: it starts at `base`. */
 function frame(width, height, xEnds, yEnds, label, options = {}) {
   const edge = { left: 46, right: 18, top: 8, bottom: 34, ...options.edge };
   const at = (ends, from, to) => (v) =>
     ends[1] > ends[0] ? from + ((v - ends[0]) / (ends[1] - ends[0])) * (to - from) : (from + to) / 2;
   const x = at(xEnds, edge.left, width - edge.right);
-  const y = at(yEnds, height - edge.bottom, edge.top);
+  const base = height - edge.bottom;
+  const y = at(yEnds, base - (options.strip || 0), edge.top);
   const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img",
     "aria-label": label, width: width, height: height });
   const yTicks = yEnds[1] > yEnds[0] ? ticks(...yEnds) : [];
@@ -41,14 +43,14 @@ function frame(width, height, xEnds, yEnds, label, options = {}) {
     s("text", { class: "tick end", x: edge.left - 6, y: y(t) + 3.5 }, yTexts[k])));
   const xTicks = xEnds[1] > xEnds[0] && !options.noX ? ticks(...xEnds, options.xTicks || 4) : [];
   const xTexts = tickTexts(xTicks, options.percent);
-  xTicks.forEach((t, k) => svg.append(s("text", { class: "tick middle", x: x(t), y: height - edge.bottom + 14 }, xTexts[k])));
+  xTicks.forEach((t, k) => svg.append(s("text", { class: "tick middle", x: x(t), y: base + 14 }, xTexts[k])));
   svg.append(s("line", { class: "axis", x1: edge.left, x2: width - edge.right,
-    y1: height - edge.bottom, y2: height - edge.bottom }));
+    y1: base, y2: base }));
   if (options.xLabel) {
     svg.append(s("text", { class: "label middle", x: (edge.left + width - edge.right) / 2,
       y: height - 3 }, short(options.xLabel, width / 7)));
   }
-  return { svg: svg, x: x, y: y, edge: edge };
+  return { svg: svg, x: x, y: y, base: base };
 }
 
 /* SVG has no ellipsis of its own. */
@@ -134,34 +136,35 @@ function gainCurve(candidate, highest) {
 /* Of the sets, the model keeps the gains of all and the categories of the best or chosen one. */
 function gainBars(candidate, highest) {
   const kind = candidate.chosen ? "chosen" : "rival", n = candidate.points.length;
-  const { svg, x, y, edge } = frame(GAIN.width, GAIN.height, [-0.5, n - 0.5], [0, highest * 1.05],
+  const { svg, x, y, base } = frame(GAIN.width, GAIN.height, [-0.5, n - 0.5], [0, highest * 1.05],
     "Gain of splits", { noX: true, xLabel: "sets of categories, the best first", edge: GAIN.edge });
   const wide = Math.max((x(1) - x(0)) * 0.7, 1);
   candidate.points.forEach((p, k) => svg.append(s("rect", { class: "block " + kind, x: x(k) - wide / 2,
     y: y(p[1]), width: wide, height: Math.max(y(0) - y(p[1]), 0) }, s("title", {}, `set ${k + 1}: gain ${number(p[1])}`))));
   for (const k of n <= 12 ? candidate.points.keys() : [0, n - 1]) {
-    svg.append(s("text", { class: "tick middle", x: x(k), y: GAIN.height - edge.bottom + 14 }, k + 1));
+    svg.append(s("text", { class: "tick middle", x: x(k), y: base + 14 }, k + 1));
   }
   return svg;
 }
 
-/* A curve along its feature; dots are the points that were learned. Beyond them it is constant, and
-   of what training saw there, which may be far out, only a little is shown. */
+/* A curve along its feature; dots are the points that were learned. Below it, how many of the test
+   rows lie where. */
 function curveChart(curve) {
-  const width = 290, height = 180;
-  const all = curve.points.map((p) => p[0]);
-  const from = Math.min(...all), to = Math.max(...all), beyond = 0.08 * (to - from);
-  const ends = [Math.max(Math.min(curve.low, from), from - beyond), Math.min(Math.max(curve.high, to), to + beyond)];
-  const first = curve.points[0], last = curve.points[curve.points.length - 1];
-  const points = [[ends[0], first[1]], ...curve.points, [ends[1], last[1]]];
-  const values = points.map((p) => p[1]);
+  const { low, high, edges, shares } = curve.rows, strip = 34;
+  const values = curve.points.map((p) => p[1]);
   const pad = 0.06 * (Math.max(...values) - Math.min(...values));
-  const { svg, x, y } = frame(width, height, ends, [Math.min(...values) - pad, Math.max(...values) + pad],
-    "Curve along the feature", { xTicks: 4, edge: { bottom: 22, left: 40 } });
-  const line = points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ");
-  svg.append(s("line", { class: "axis", x1: x(ends[0]), x2: x(ends[1]), y1: y(0), y2: y(0) }),
-    s("polyline", { class: "curve chosen", points: line }));
-  for (const [at, value] of curve.marks) {
+  const { svg, x, y, base } = frame(290, 214, [low, high], [Math.min(...values) - pad, Math.max(...values) + pad],
+    "Curve along the feature", { xTicks: 4, strip: strip, edge: { bottom: 22, left: 40 } });
+  const within = (value) => x(Math.min(Math.max(value, low), high));
+  const highest = Math.max(...shares, 1e-9);
+  shares.forEach((share, k) => {
+    const from = within(edges[k]), height = (share / highest) * (strip - 8);
+    if (share > 0) svg.append(s("rect", { class: "rows", x: from + 0.5, width: Math.max(within(edges[k + 1]) - from - 1, 0.5),
+      y: base - height, height: height }, s("title", {}, `${number(edges[k])} to ${number(edges[k + 1])}: ${percent(share)} of the test rows`)));
+  });
+  svg.append(s("line", { class: "axis", x1: x(low), x2: x(high), y1: y(0), y2: y(0) }),
+    s("polyline", { class: "curve chosen", points: curve.points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
+  for (const [at, value] of curve.marks.filter((mark) => mark[0] >= low && mark[0] <= high)) {
     svg.append(s("circle", { class: "dot", cx: x(at), cy: y(value), r: 3 }, s("title", {}, `${number(at)}: ${number(value, 3)}`)));
   }
   return svg;

@@ -19,6 +19,7 @@ from glassleaf.explanations.slices import typical_row
 from glassleaf.parameters import row_weights
 from glassleaf.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.report.data_notes import DataNotes, data_notes
+from glassleaf.report.densities import Density, densities
 from glassleaf.report.leaves import (
     CalibrationBin,
     LeavesOnTest,
@@ -70,6 +71,7 @@ class Contents(Record):
     classes: ClassesOnTest | None
     calibration: dict[str, tuple[CalibrationBin, ...]]
     leaves: LeavesOnTest
+    densities: tuple[Density, ...]
     data: DataNotes
     typical: tuple[Any, ...]
     examples: tuple[Example, ...]
@@ -102,6 +104,7 @@ def gather(estimator: Any, X: Any, y: Any, sample_weight: Any, title: str) -> Co
         classes=classes_on_test(explanation, target, prediction, given[used]),
         calibration=calibration(explanation, target, prediction, weight),
         leaves=leaves,
+        densities=densities(explanation, matrix, weight),
         data=data_notes(explanation, matrix, weight, model.new_categories(X), shares),
         typical=_typical(model, matrix),
         examples=_examples(model, explanation, used, matrix, target, prediction, nodes),

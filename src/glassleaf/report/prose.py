@@ -39,6 +39,8 @@ INTRO = {
     " learned once; every leaf adds it with a weight of its own, the coefficient of curve(x) in its"
     " formula. Over the training rows a curve has about mean 0 and spread 1. Between the dots it is"
     " straight (along score(x), where the formula has that), beyond them constant.",
+    "densities": "Grey bars show where the test rows of this report lie; the model keeps no"
+    " histogram of its training rows. Where there are hardly any, a curve says little.",
     "what_if": "Change a value and see at once where the row goes, what each feature adds, and what"
     " is predicted. An empty field is a missing value. What a feature adds is its part of the"
     " leaf's formula, less that of a row whose inputs are all average. Everything is computed in"

@@ -107,6 +107,13 @@ function gainSection(view) {
   }));
 }
 
+/* Test rows that are in no bar below a curve. */
+function rowsAside(rows) {
+  const parts = [[rows.beyond, "beyond"], [rows.missing, "missing"]].filter(([share]) => share > 0.0005)
+    .map(([share, text]) => `${percent(share)} ${text}`);
+  return parts.length ? h("div", { class: "quiet" }, "Test rows: " + parts.join(", ")) : null;
+}
+
 /* The gains of sets of categories are kept without the sets: which is the chosen one is not known. */
 function gainText(candidate) {
   const isOfBest = candidate.chosen && !candidate.number;
@@ -114,9 +121,9 @@ function gainText(candidate) {
 }
 
 function curveSection(view) {
-  return section("curves", "Curves", view.intro.curves, h("div", { class: "charts" }, view.curves.map((curve) =>
+  return section("curves", "Curves", view.intro.curves, h("p", { class: "intro" }, view.intro.densities), h("div", { class: "charts" }, view.curves.map((curve) =>
     h("figure", { class: "shared-curve" }, h("figcaption", {}, "curve(", named(curve.label, curve.name), ")"), curveChart(curve),
-      disclosure(`${curve.marks.length} points`, false, h("div", { class: "quiet" },
+      rowsAside(curve.rows), disclosure(`${curve.marks.length} points`, false, h("div", { class: "quiet" },
         curve.marks.map(([at, value]) => `${number(at, 5)} → ${number(value, 5)}`).join(", ")))))));
 }
 

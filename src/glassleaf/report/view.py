@@ -21,6 +21,7 @@ from glassleaf.explanations.rules import Condition
 from glassleaf.explanations.text import target_text
 from glassleaf.report import prose
 from glassleaf.report.contents import Contents
+from glassleaf.report.densities import Density
 
 Parts = list[str]
 
@@ -52,7 +53,10 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "features": [_feature(contents, feature) for feature in _by_importance(model)],
         "nodes": [_node(model, node) for node in model.nodes],
         "leaves": _leaves(contents),
-        "curves": [_curve(model, curve) for curve in model.curves],
+        "curves": [
+            _curve(model, curve, density)
+            for curve, density in zip(model.curves, contents.densities, strict=True)
+        ],
         "distribution": {
             "axis": words.name(contents.leaves.axis),
             "edges": contents.leaves.edges,
@@ -225,18 +229,20 @@ def _mean_parts(model: ModelExplanation, leaf: Node) -> list[list[float]]:
     return out.tolist()
 
 
-def _curve(model: ModelExplanation, curve: Curve) -> dict[str, Any]:
-    """A curve to draw: all its points, and those that were learned."""
+def _curve(model: ModelExplanation, curve: Curve, density: Density) -> dict[str, Any]:
+    """A curve to draw: all its points, those that were learned, and where the test rows are."""
     term = np.array([z for z, _ in curve.of_term])
     learned = to_raw(term, model.feature[curve.feature].knots).tolist()
     marks = [[x, value] for x, (_, value) in zip(learned, curve.of_term, strict=True)]
+    x, value = np.array(curve.points).T
+    inside = (x > density.low) & (x < density.high)
+    shown = np.array([density.low, *x[inside], density.high])
     return {
         "name": curve.feature,
         "label": words.name(curve.feature, _LABEL),
-        "points": curve.points,
+        "points": np.column_stack([shown, np.interp(shown, x, value)]).tolist(),
         "marks": marks,
-        "low": model.feature[curve.feature].low,
-        "high": model.feature[curve.feature].high,
+        "rows": density,
     }
 
 
