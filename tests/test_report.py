@@ -1,5 +1,6 @@
 """The report's numbers, its Markdown, its JSON, and what a hostile name can do to them: nothing."""
 
+import datetime
 import html
 import json
 import re
@@ -11,6 +12,7 @@ import zoo
 from problems import FORMS, fitted
 from sklearn import metrics
 
+import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.report import classes, densities, make_report, scores
 from glassleaf.report.data_notes import stability
@@ -495,6 +497,25 @@ def test_few_and_one_sided_rows(rng):
     assert report.contents.classes.roc == ()
     assert embedded(report.html())["on_classes"]["rates"][0]["auc"] == "not defined"
     assert embedded(report.html())["summary"]
+
+
+def test_footer_says_where_the_model_comes_from():
+    table, y = test_rows("binary, rank, clamp")
+    model = zoo.case("binary, rank, clamp").model
+    plain = model.report(table, y)
+    expected = {"transform": "'rank'", "max_depth": "2"}  # clamp=True and n_jobs=1 are none
+    assert expected.items() <= plain.contents.settings.items()
+    assert not {"n_jobs", "clamp", "verbose"} & set(plain.contents.settings)
+    footer = embedded(plain.html())["origin"]
+    assert f"glassleaf {glassleaf.__version__}. " in footer
+    assert "ModelTreeClassifier(" in footer and "transform='rank'" in footer
+    assert "1,500 rows with the loss BinaryLogLoss" in footer
+    for date in (datetime.date(2024, 2, 29), "2024-02-29"):
+        dated = model.report(table, y, date=date)
+        assert f"glassleaf {glassleaf.__version__} on 2024-02-29." in dated.markdown()
+        assert dated.contents.date == json.loads(dated.json())["date"] == "2024-02-29"
+    with pytest.raises(TypeError, match="date=7 must be a date, a text, or None"):
+        model.report(table, y, date=7)
 
 
 def test_summary_says_what_the_model_is():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ def make_report(
     y: Any,
     sample_weight: Any = None,
     title: str = "Model report",
+    date: str | datetime.date | None = None,
 ) -> Report:
     """Gather the report of a fitted estimator on test rows."""
-    return Report(gather(estimator, X, y, sample_weight, title), scored)
+    return Report(gather(estimator, X, y, sample_weight, title, date), scored)

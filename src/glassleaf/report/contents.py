@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from glassleaf.report.scores import Score, effective_rows, model_scores
 Floats = NDArray[np.float64]
 
 N_EXAMPLES = 50
+_WITHOUT_RESULT = ("n_jobs", "random_state", "verbose")
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class Contents(Record):
     """The parts of a report. ``target`` is the name of y, where it has one;
     ``typical`` is a row of medians and most frequent categories. ``rows`` are the test rows whose
     weight is not zero; ``weights`` is None where they count alike, ``classes`` for a model of
-    numbers.
+    numbers. ``settings`` are the parameters of the estimator that differ from their defaults.
+    ``date`` is as it was given, or empty.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -65,6 +69,9 @@ class Contents(Record):
     title: str
     target: str
     version: str
+    date: str
+    estimator: str
+    settings: dict[str, str]
     rows: int
     weights: Weights | None
     scores: tuple[Score, ...]
@@ -78,7 +85,9 @@ class Contents(Record):
     model: ModelExplanation
 
 
-def gather(estimator: Any, X: Any, y: Any, sample_weight: Any, title: str) -> Contents:
+def gather(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, title: str, date: str | datetime.date | None
+) -> Contents:
     """Explain the model, and score it on test rows."""
     model, explanation = fitted(estimator), explain(estimator)
     matrix = model.matrix(X)
@@ -96,6 +105,9 @@ def gather(estimator: Any, X: Any, y: Any, sample_weight: Any, title: str) -> Co
         title=title,
         target=str(getattr(y, "name", None) or ""),
         version=__version__,
+        date=_date(date),
+        estimator=type(estimator).__name__,
+        settings=_settings(estimator),
         rows=len(matrix),
         weights=None
         if sample_weight is None
@@ -110,6 +122,24 @@ def gather(estimator: Any, X: Any, y: Any, sample_weight: Any, title: str) -> Co
         examples=_examples(model, explanation, used, matrix, target, prediction, nodes),
         model=explanation,
     )
+
+
+def _date(given: str | datetime.date | None) -> str:
+    if isinstance(given, datetime.date):
+        return given.isoformat()
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"date={describe(given)} must be a date, a text, or None for no date.")
+    return given or ""
+
+
+def _settings(estimator: Any) -> dict[str, str]:
+    """Parameters that differ from their defaults, but for those that change no result."""
+    default = signature(type(estimator)).parameters
+    return {
+        name: describe(value)
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in _WITHOUT_RESULT and describe(value) != describe(default[name].default)
+    }
 
 
 def _target(model: Fitted, y: Any, n_rows: int) -> Floats:

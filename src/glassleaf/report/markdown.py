@@ -27,7 +27,7 @@ def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
         _part("Features", "features", _features(contents)),
         _part("Splits and their rivals", "gains", _gains(contents)),
         _part("Data notes", "data", _data(contents)),
-        f"Written by glassleaf {contents.version}.",
+        escaped(prose.origin(contents), 5000),
     ]
     return "\n\n".join(parts) + "\n"
 

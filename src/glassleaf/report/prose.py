@@ -89,6 +89,18 @@ def summary(contents: Contents) -> list[str]:
     ]
 
 
+def origin(contents: Contents) -> str:
+    """Where the report and its model come from."""
+    model = contents.model
+    on = f" on {words.name(contents.date)}" if contents.date else ""
+    given = ", ".join(f"{name}={words.name(v, 70)}" for name, v in contents.settings.items())
+    return (
+        f"Written by glassleaf {contents.version}{on}. The model is {contents.estimator}({given}),"
+        f" fitted on {_rows(model.rows)} with the loss {model.loss}; all other settings are the"
+        " defaults."
+    )
+
+
 def _rows(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
 

@@ -38,7 +38,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
     model = contents.model
     view = {
         "title": contents.title,
-        "version": contents.version,
+        "origin": prose.origin(contents),
         "intro": prose.INTRO,
         "definitions": prose.DEFINITIONS,
         "summary": prose.summary(contents),
