@@ -1,5 +1,6 @@
 """The report's numbers, its Markdown, its JSON, and what a hostile name can do to them: nothing."""
 
+import copy
 import datetime
 import html
 import json
@@ -386,6 +387,34 @@ def test_a_few_far_values_do_not_hide_the_rest(rng):
     expected = np.quantile(X, [0.025, 0.975], method="inverted_cdf")
     assert [one.low, one.high] == pytest.approx(expected)
     assert one.beyond == pytest.approx(0.05, abs=0.002)
+
+
+# --- formulas ------------------------------------------------------------------------------------
+
+
+def test_indicators_say_how_many_training_rows_have_them(rng):
+    model, X, y = fitted("binary")
+    nodes = model.apply(X)
+    shown = 0
+    for leaf in page_view(model.report(X, y).contents)["leaves"]:
+        here = X[nodes == leaf["node"]]
+        for term in leaf["formulas"][0]["terms"]:
+            feature, _, category = term["title"].partition(" = ")
+            if category:
+                rows = int((here[feature] == category).sum())
+            elif feature.endswith(" is missing"):
+                rows = int(here[feature.removesuffix(" is missing")].isna().sum())
+            else:
+                assert term["support"] is None
+                continue
+            expected = {"text": f"{rows} row{'s' * (rows != 1)}", "few": rows < 10}
+            assert term["support"] == expected
+            shown += 1
+    assert shown > 10
+    weighted = copy.deepcopy(model).fit(X, y, rng.gamma(2.0, size=len(X)))
+    (first, *_) = page_view(weighted.report(X, y).contents)["leaves"]
+    texts = [term["support"]["text"] for term in first["formulas"][0]["terms"] if term["support"]]
+    assert texts and all(text.endswith("%") for text in texts)
 
 
 # --- Markdown, JSON, page ------------------------------------------------------------------------

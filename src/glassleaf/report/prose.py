@@ -31,8 +31,9 @@ INTRO = {
     "leaf": "clip(x, a, b) is x held between a and b: what the leaf saw in training or, where a"
     " feature has far-out values, its outer 1% quantiles; score(x) is x on a scale of its own, by"
     " its rank; curve(x) is a function of x that all leaves share, drawn below; [x = a] is 1 if x"
-    " is a, else 0, and so for a category that training never saw. A missing number counts as the"
-    " average of all rows. Influence is the"
+    " is a, else 0, and so for a category that training never saw; beside it stands for how many"
+    " training rows of the leaf it is 1 (their share, where rows had weights). A missing number"
+    " counts as the average of all rows. Influence is the"
     " coefficient times the spread in the leaf: how far the term typically moves the score there."
     " Blue: larger values raise the score; orange: they lower it; grey: no single direction.",
     "curves": "Some features do not act along a straight line. What the line misses is a curve,"
@@ -80,7 +81,7 @@ def summary(contents: Contents) -> list[str]:
     )
     return [
         f"The model predicts {_goal(contents)} from {len(model.features)} features."
-        f" It was fitted on {_rows(model.rows)} and tested on {_rows(contents.rows)}.",
+        f" It was fitted on {rows_text(model.rows)} and tested on {rows_text(contents.rows)}.",
         *weight_note(contents),
         shape,
         _how_well(found),
@@ -96,12 +97,12 @@ def origin(contents: Contents) -> str:
     given = ", ".join(f"{name}={words.name(v, 70)}" for name, v in contents.settings.items())
     return (
         f"Written by glassleaf {contents.version}{on}. The model is {contents.estimator}({given}),"
-        f" fitted on {_rows(model.rows)} with the loss {model.loss}; all other settings are the"
+        f" fitted on {rows_text(model.rows)} with the loss {model.loss}; all other settings are the"
         " defaults."
     )
 
 
-def _rows(n: int) -> str:
+def rows_text(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
 
 
@@ -113,7 +114,7 @@ def weight_note(contents: Contents) -> list[str]:
     return [
         f"The test rows are weighted: shares, means and scores count each by its weight. The"
         f" weights sum to {words.number(weights.total, 6)}; as much is known as from"
-        f" {_rows(round(weights.effective_rows))} of equal weight."
+        f" {rows_text(round(weights.effective_rows))} of equal weight."
     ]
 
 

@@ -27,6 +27,9 @@ Parts = list[str]
 
 # A curve keeps so many points at most: more could not be seen, and would make large pages.
 _CURVE_POINTS = 200
+# Terms that are 1 or 0, and the rows below which a coefficient of one rests on next to nothing.
+_INDICATORS = ("category", "missing")
+_FEW_ROWS = 10
 # Longest name in a table or form; the page shortens it further where there is no room.
 _LABEL = 200
 # What stands for a category that training never saw; others are positions.
@@ -214,9 +217,21 @@ def _formula(model: ModelExplanation, leaf: Node, output: int) -> dict[str, Any]
                 "coef": coef,
                 "influence": coef * leaf.spread[t],
                 "signed": term.kind == "number",
+                "support": _support(leaf, t) if term.kind in _INDICATORS else None,
             }
         )
     return {"intercept": leaf.intercept[output], "terms": terms}
+
+
+def _support(leaf: Node, t: int) -> dict[str, Any]:
+    """How many training rows of the leaf an indicator is 1 for: its coefficient rests on these.
+
+    The model keeps the weighted share; where rows had weights it says nothing of their number.
+    """
+    if leaf.weight != leaf.rows:
+        return {"text": words.percent(leaf.mean[t]), "few": False}
+    rows = round(leaf.mean[t] * leaf.rows)
+    return {"text": prose.rows_text(rows), "few": rows < _FEW_ROWS}
 
 
 def _mean_parts(model: ModelExplanation, leaf: Node) -> list[list[float]]:
