@@ -1,5 +1,7 @@
 """The report's numbers, its Markdown, its JSON, and what a hostile name can do to them: nothing."""
 
+import copy
+import datetime
 import html
 import json
 import re
@@ -11,8 +13,9 @@ import zoo
 from problems import FORMS, fitted
 from sklearn import metrics
 
+import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
-from glassleaf.report import make_report, scores
+from glassleaf.report import classes, densities, make_report, scores
 from glassleaf.report.data_notes import stability
 from glassleaf.report.view import page_view
 
@@ -27,11 +30,18 @@ HOSTILE = [
 
 
 def report_of(name):
-    case = zoo.case(name)
+    table, y = test_rows(name)
+    return zoo.case(name).model.report(table, y), table
+
+
+def test_rows(name):
     kind = zoo.SETTINGS[name][0]
     rng = np.random.default_rng(1)
     table, score = zoo.training_table(rng, 400)
-    return case.model.report(table, zoo.target(kind, score, rng)), table
+    return table, zoo.target(kind, score, rng)
+
+
+test_rows.__test__ = False
 
 
 def hostile_model():
@@ -50,25 +60,44 @@ def hostile_model():
 # --- scores --------------------------------------------------------------------------------------
 
 
-def test_scores_are_those_of_scikit_learn(rng):
+def weights_of(rng, n, is_weighted):
+    return rng.gamma(1.0, size=n) if is_weighted else np.ones(n)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_scores_are_those_of_scikit_learn(rng, is_weighted):
+    w = weights_of(rng, 200, is_weighted)
     y = rng.integers(0, 3, size=200)
     p = rng.dirichlet([1, 1, 1], size=200)
     p[np.arange(200), y] += 0.4
     p /= p.sum(axis=1, keepdims=True)
-    assert scores.auc(y, p)[0] == pytest.approx(metrics.roc_auc_score(y, p, multi_class="ovr"))
-    assert scores.log_loss(y, p)[0] == pytest.approx(metrics.log_loss(y, p))
+    # scikit-learn's AUC of several classes takes no weights: one class against the rest, each.
+    of_classes = [metrics.roc_auc_score(y == k, p[:, k], sample_weight=w) for k in range(3)]
+    assert scores.auc(y, p, w)[0] == pytest.approx(np.mean(of_classes))
+    assert scores.log_loss(y, p, w)[0] == pytest.approx(metrics.log_loss(y, p, sample_weight=w))
     two = np.round(p[:, :1], 1)  # ties
     both = np.hstack([1 - two, two])
-    assert scores.auc((y == 0).astype(int), both)[0] == pytest.approx(
-        metrics.roc_auc_score(y == 0, two[:, 0])
-    )
+    is_first = (y == 0).astype(int)
+    for own, theirs in (
+        (scores.auc, metrics.roc_auc_score),
+        (scores.brier, metrics.brier_score_loss),
+    ):
+        expected = theirs(is_first, two[:, 0], sample_weight=w)
+        assert own(is_first, both, w)[0] == pytest.approx(expected)
     target, found = rng.gamma(2.0, size=200), rng.gamma(2.0, size=200)
-    assert scores.r_squared(target, found)[0] == pytest.approx(metrics.r2_score(target, found))
+    for own, theirs in (
+        (scores.r_squared, metrics.r2_score),
+        (scores.root_mean_squared_error, metrics.root_mean_squared_error),
+        (scores.mean_absolute_error, metrics.mean_absolute_error),
+    ):
+        expected = theirs(target, found, sample_weight=w)
+        assert own(target, found, w)[0] == pytest.approx(expected)
     for own, theirs in (
         (scores.poisson_deviance, metrics.mean_poisson_deviance),
         (scores.gamma_deviance, metrics.mean_gamma_deviance),
     ):
-        assert own(target, found).mean() == pytest.approx(theirs(target, found))
+        expected = theirs(target, found, sample_weight=w)
+        assert np.average(own(target, found), weights=w) == pytest.approx(expected)
 
 
 MEASURES = [
@@ -79,22 +108,26 @@ MEASURES = [
 ]
 
 
+@pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("measure", MEASURES)
-def test_intervals_of_numbers_are_those_of_the_bootstrap(measure, rng):
+def test_intervals_of_numbers_are_those_of_the_bootstrap(measure, is_weighted, rng):
     y = rng.gamma(3.0, size=600)
     p = y + rng.normal(size=600)
+    w = weights_of(rng, 600, is_weighted)
     rows = rng.integers(0, 600, size=(2000, 600))
-    drawn = np.std([measure(y[some], p[some])[0] for some in rows])
-    assert scores._error(measure(y, p)[1]) == pytest.approx(drawn, rel=0.12)
+    drawn = np.std([measure(y[some], p[some], w[some])[0] for some in rows])
+    assert scores._error(measure(y, p, w)[1]) == pytest.approx(drawn, rel=0.12)
 
 
-def test_interval_of_the_auc_is_that_of_the_bootstrap(rng):
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_interval_of_the_auc_is_that_of_the_bootstrap(is_weighted, rng):
     y = rng.integers(0, 2, size=500)
     one = 1 / (1 + np.exp(-(y + rng.normal(size=500))))
     p = np.column_stack([1 - one, one])
+    w = weights_of(rng, 500, is_weighted)
     rows = rng.integers(0, 500, size=(1000, 500))
-    drawn = np.std([scores.auc(y[some], p[some])[0] for some in rows])
-    assert scores._error(scores.auc(y, p)[1]) == pytest.approx(drawn, rel=0.12)
+    drawn = np.std([scores.auc(y[some], p[some], w[some])[0] for some in rows])
+    assert scores._error(scores.auc(y, p, w)[1]) == pytest.approx(drawn, rel=0.12)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +151,132 @@ def test_every_kind_has_its_scores_within_their_intervals(kind, names):
     assert better
 
 
+# --- classes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "no terms"])
+def test_classes_are_those_of_scikit_learn(kind, is_weighted, rng):
+    table, y = test_rows(kind)
+    model = zoo.case(kind).model
+    w = weights_of(rng, len(y), is_weighted)
+    found = model.report(table, y, w).contents.classes
+    said, p = model.predict(table), model.predict_proba(table)
+    np.testing.assert_allclose(
+        found.confusion, metrics.confusion_matrix(y, said, sample_weight=w, labels=model.classes_)
+    )
+    precision, recall, _, _ = metrics.precision_recall_fscore_support(
+        y, said, sample_weight=w, labels=model.classes_, zero_division=np.nan
+    )
+    np.testing.assert_allclose([one.recall for one in found.classes], recall)
+    np.testing.assert_allclose([one.precision for one in found.classes], precision)
+    for k, one in enumerate(found.classes):
+        is_class = y == model.classes_[k]
+        expected = metrics.roc_auc_score(is_class, p[:, k], sample_weight=w)
+        assert one.auc.value == pytest.approx(expected)
+        assert one.auc.low <= expected <= one.auc.high
+        assert one.share == pytest.approx(np.average(is_class, weights=w))
+    assert bool(found.roc) == (len(model.classes_) == 2)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_roc_curve_is_that_of_scikit_learn(is_weighted, rng):
+    y = rng.random(3000) < 0.3
+    p = np.round(1 / (1 + np.exp(-(y + rng.normal(size=3000)))), 3)  # ties
+    w = weights_of(rng, 3000, is_weighted)
+    found = classes.roc(y, p, w)
+    others, hits, thresholds = metrics.roc_curve(y, p, sample_weight=w, drop_intermediate=False)
+    np.testing.assert_allclose(found.T, [thresholds, others, hits], atol=1e-12)
+    fewer = classes.thinned(found)
+    assert len(fewer) <= 200 < len(found)
+    np.testing.assert_array_equal(fewer[[0, -1]], found[[0, -1]])
+    assert np.diff(fewer[:, 1:].sum(axis=1)).max() < 0.02
+    assert metrics.auc(fewer[:, 1], fewer[:, 2]) == pytest.approx(
+        metrics.auc(others, hits), abs=2e-3
+    )
+    assert len(classes.roc(y[y], p[y], w[y])) == 0
+
+
+def test_numbers_have_no_classes():
+    report, _ = report_of("squared_error")
+    assert report.contents.classes is None
+    assert "## Classes" not in report.markdown() and "## ROC" not in report.markdown()
+    assert embedded(report.html())["on_classes"] is None
+
+
+# --- weights -------------------------------------------------------------------------------------
+
+
+def point_estimates(contents):
+    """All numbers that weights and rows given several times must agree on."""
+    leaves, notes = contents.leaves.leaves, contents.data.features
+    return [
+        *((score.value, score.baseline) for score in contents.scores),
+        *((b.prediction, b.target) for bins in contents.calibration.values() for b in bins),
+        *((leaf.share, *leaf.target, *leaf.prediction) for leaf in leaves),
+        *((n.missing_test, n.new_share, n.outside, n.shift or 0) for n in notes),
+        contents.data.leaf_stability,
+    ]
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "poisson, rank", "binary", "multiclass"])
+def test_a_weight_of_two_is_a_row_given_twice(kind):
+    table, y = test_rows(kind)
+    weight = np.arange(len(y)) % 4
+    model = zoo.case(kind).model
+    weighted = model.report(table, y, weight)
+    several = model.report(table.iloc[np.repeat(np.arange(len(y)), weight)], np.repeat(y, weight))
+    for found, expected in zip(
+        point_estimates(weighted.contents), point_estimates(several.contents), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    # Of no weight is not there; weights count relative to each other.
+    used = weight > 0
+    less = model.report(table[used], y[used], 1e-3 * weight[used])
+    np.testing.assert_allclose(
+        [(s.value, s.low, s.high) for s in weighted.contents.scores],
+        [(s.value, s.low, s.high) for s in less.contents.scores],
+    )
+    assert weighted.contents.rows == less.contents.rows == used.sum()
+    assert [e.row for e in weighted.contents.examples] == [
+        int(np.flatnonzero(used)[e.row]) for e in less.contents.examples
+    ]
+
+
+def test_equal_weights_are_none():
+    table, y = test_rows("binary")
+    model = zoo.case("binary").model
+    plain, alike = model.report(table, y), model.report(table, y, np.full(len(y), 2.0))
+    found, expected = alike.contents.to_dict(), plain.contents.to_dict()
+    assert found.pop("weights") == {"total": 800.0, "effective_rows": pytest.approx(400.0)}
+    assert expected.pop("weights") is None
+    twofold, counts = (one["classes"].pop("confusion") for one in (found, expected))
+    np.testing.assert_array_equal(twofold, 2 * np.array(counts))
+    assert found == expected
+    assert "weighted" not in plain.markdown()
+    for text in (alike.markdown(), alike.json(), " ".join(embedded(alike.html())["summary"])):
+        assert "The test rows are weighted" in text and "400 rows of equal weight" in text
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (["a"] * 300, "sample_weight=.* must be numbers, one per row"),
+        (np.ones((300, 2)), "must be 1D"),
+        (np.ones(2), "sample_weight"),
+        (-np.ones(300), "[Nn]egative values.*sample_weight"),
+        (np.full(300, np.nan), "NaN"),
+        (np.zeros(300), "zero"),
+    ],
+)
+def test_bad_weights_are_refused_as_in_a_fit(weight, message, rng):
+    X = rng.normal(size=(300, 2))
+    model = ModelTreeRegressor(max_depth=1, n_jobs=1).fit(X, X[:, 0])
+    for call in (model.report, model.fit):
+        with pytest.raises((TypeError, ValueError), match=message):
+            call(X, X[:, 0], weight)
+
+
 # --- leaves and data -----------------------------------------------------------------------------
 
 
@@ -129,9 +288,9 @@ def test_leaves_hold_all_test_rows(kind):
     assert sum(leaf.rows for leaf in leaves) == len(table) == contents.rows
     for leaf in leaves:
         for counts in leaf.histograms:
-            assert sum(counts) <= leaf.rows
+            assert sum(counts) <= leaf.share + 1e-9
     if contents.model.classes is None:
-        assert all(sum(leaf.histograms[0]) == leaf.rows for leaf in leaves)
+        assert all(sum(leaf.histograms[0]) == pytest.approx(leaf.share) for leaf in leaves)
 
 
 def test_data_notes_find_what_was_changed():
@@ -178,6 +337,86 @@ def test_contributions_of_the_page_start_at_the_mean_row(kind):
             assert total == pytest.approx(leaf["raw"][k], rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["squared_error", "binary, rank, clamp", "multiclass"])
+def test_a_gain_in_the_page_is_that_of_its_threshold(kind):
+    """Also where a closer look has moved the chosen split away from the best of its feature."""
+    contents = report_of(kind)[0].contents
+    found = [one for split in page_view(contents)["gains"] for one in split["candidates"]]
+    candidates = [one for node in contents.model.splits for one in node.split.candidates]
+    for shown, candidate in zip(found, candidates, strict=True):
+        if shown["place"] is None or np.isinf(candidate.condition.high):
+            assert shown["gain"] == candidate.gain
+            continue
+        x, gain = np.array(candidate.curve).T
+        assert shown["gain"] == pytest.approx(np.interp(shown["place"], x, gain))
+        if not candidate.is_chosen:  # the best of its feature
+            assert shown["gain"] == pytest.approx(candidate.gain) == pytest.approx(gain.max())
+
+
+# --- densities -----------------------------------------------------------------------------------
+
+
+def test_densities_count_the_test_rows():
+    model, X, y = fitted("squared_error", **FORMS["curves, rank, clamped"])
+    weight = np.arange(len(X)) % 3 + 0.5
+    found = model.report(X, y, weight).contents.densities
+    assert [one.feature for one in found] == [curve.feature for curve in explain(model).curves]
+    for one in found:
+        values = X[one.feature].to_numpy(dtype=float)
+        for low, high, share in zip(one.edges[:-1], one.edges[1:], one.shares, strict=True):
+            is_last = high == one.edges[-1]
+            inside = (values >= low) & ((values < high) | (is_last & (values == high)))
+            assert share == pytest.approx(weight[inside].sum() / weight.sum())
+        assert one.missing == pytest.approx(weight[np.isnan(values)].sum() / weight.sum())
+        assert sum(one.shares) + one.beyond + one.missing == pytest.approx(1.0)
+
+
+def test_bins_of_whole_numbers_hold_equally_many():
+    edges = densities._edges(np.array([17.0, 90.0, 40.0]), 17.0, 90.0)
+    assert (np.diff(edges) == 3.0).all()
+    assert edges[0] == 16.5 and edges[-2] < 90.0 < edges[-1]
+    assert len(densities._edges(np.array([0.5, 2.0]), 0.0, 3.0)) == 31
+    assert densities._edges(np.array([2.0]), 2.0, 2.0).tolist() == [1.5, 2.5]
+
+
+def test_a_few_far_values_do_not_hide_the_rest(rng):
+    X = np.exp(3.0 * rng.normal(size=(2000, 1)))
+    y = np.sin(3.0 * np.log(X[:, 0]))
+    model = ModelTreeRegressor(max_depth=0, n_jobs=1, curves=True).fit(X, y)
+    (one,) = model.report(X, y).contents.densities
+    expected = np.quantile(X, [0.025, 0.975], method="inverted_cdf")
+    assert [one.low, one.high] == pytest.approx(expected)
+    assert one.beyond == pytest.approx(0.05, abs=0.002)
+
+
+# --- formulas ------------------------------------------------------------------------------------
+
+
+def test_indicators_say_how_many_training_rows_have_them(rng):
+    model, X, y = fitted("binary")
+    nodes = model.apply(X)
+    shown = 0
+    for leaf in page_view(model.report(X, y).contents)["leaves"]:
+        here = X[nodes == leaf["node"]]
+        for term in leaf["formulas"][0]["terms"]:
+            feature, _, category = term["title"].partition(" = ")
+            if category:
+                rows = int((here[feature] == category).sum())
+            elif feature.endswith(" is missing"):
+                rows = int(here[feature.removesuffix(" is missing")].isna().sum())
+            else:
+                assert term["support"] is None
+                continue
+            expected = {"text": f"{rows} row{'s' * (rows != 1)}", "few": rows < 10}
+            assert term["support"] == expected
+            shown += 1
+    assert shown > 10
+    weighted = copy.deepcopy(model).fit(X, y, rng.gamma(2.0, size=len(X)))
+    (first, *_) = page_view(weighted.report(X, y).contents)["leaves"]
+    texts = [term["support"]["text"] for term in first["formulas"][0]["terms"] if term["support"]]
+    assert texts and all(text.endswith("%") for text in texts)
+
+
 # --- Markdown, JSON, page ------------------------------------------------------------------------
 
 
@@ -187,6 +426,8 @@ def test_markdown_and_json_of_every_kind(kind):
     text, data = report.markdown(), json.loads(report.json())
     for title in ("Scores", "Calibration", "Leaves", "Features", "Splits", "Data notes"):
         assert f"## {title}" in text
+    is_class = report.contents.model.classes is not None
+    assert ("## Classes" in text) == is_class == (data["classes"] is not None)
     assert {"summary", "scores", "calibration", "leaves", "data", "examples", "model"} <= set(data)
     assert len(data["model"]["nodes"]) == len(report.contents.model.nodes)
     assert len(data["examples"]) == 50
@@ -202,7 +443,10 @@ def test_curves_are_drawn_once(kind):
     curves = explain(model).curves
     assert [curve["name"] for curve in view["curves"]] == [curve.feature for curve in curves] != []
     for found, curve in zip(view["curves"], curves, strict=True):
-        assert found["points"] == [list(point) for point in curve.points]
+        x, value = zip(*found["points"], strict=True)
+        assert x[0] == found["rows"]["low"] < x[-1] == found["rows"]["high"]
+        assert {point[0] for point in curve.points if x[0] < point[0] < x[-1]} <= set(x)
+        np.testing.assert_allclose(value, np.interp(x, *zip(*curve.points, strict=True)))
         at_marks = np.interp([x for x, _ in found["marks"]], *zip(*curve.points, strict=True))
         np.testing.assert_allclose([value for _, value in found["marks"]], at_marks, atol=1e-7)
         assert text.count(f"- curve\\({curve.feature}\\)") == 1
@@ -279,7 +523,28 @@ def test_few_and_one_sided_rows(rng):
     model = ModelTreeClassifier(max_depth=1, n_jobs=1).fit(X, X[:, 0] > 0)
     report = model.report(X[:1], X[:1, 0] > 0)
     assert "not defined" in report.markdown()
+    assert report.contents.classes.roc == ()
+    assert embedded(report.html())["on_classes"]["rates"][0]["auc"] == "not defined"
     assert embedded(report.html())["summary"]
+
+
+def test_footer_says_where_the_model_comes_from():
+    table, y = test_rows("binary, rank, clamp")
+    model = zoo.case("binary, rank, clamp").model
+    plain = model.report(table, y)
+    expected = {"transform": "'rank'", "max_depth": "2"}  # clamp=True and n_jobs=1 are none
+    assert expected.items() <= plain.contents.settings.items()
+    assert not {"n_jobs", "clamp", "verbose"} & set(plain.contents.settings)
+    footer = embedded(plain.html())["origin"]
+    assert f"glassleaf {glassleaf.__version__}. " in footer
+    assert "ModelTreeClassifier(" in footer and "transform='rank'" in footer
+    assert "1,500 rows with the loss BinaryLogLoss" in footer
+    for date in (datetime.date(2024, 2, 29), "2024-02-29"):
+        dated = model.report(table, y, date=date)
+        assert f"glassleaf {glassleaf.__version__} on 2024-02-29." in dated.markdown()
+        assert dated.contents.date == json.loads(dated.json())["date"] == "2024-02-29"
+    with pytest.raises(TypeError, match="date=7 must be a date, a text, or None"):
+        model.report(table, y, date=7)
 
 
 def test_summary_says_what_the_model_is():

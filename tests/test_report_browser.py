@@ -157,6 +157,26 @@ def test_what_if_starts_typical_and_takes_examples_and_mistakes(opened):
     assert exact(page)["prediction"]
 
 
+def test_an_edited_row_is_no_longer_called_by_the_row_it_came_from(opened):
+    report, _ = report_of("binary")
+    page = opened(report)
+    shown = "document.getElementById('example').selectedOptions[0].textContent"
+    number = next(f.column for f in report.contents.model.features if f.categories is None)
+    assert page.evaluate(shown).startswith("a typical row")
+    page.locator(f"#input-{number}").fill("0.5")
+    assert page.evaluate(shown) == "the typical row, edited"
+    page.locator("#example").select_option(value="7")
+    row = report.contents.examples[7].row
+    assert page.evaluate(shown).startswith(f"test row {row}: predicted")
+    page.locator(f"#input-{number}").fill("0.5")
+    page.locator(f"#input-{number}").fill("0.25")
+    assert page.evaluate(shown) == f"test row {row}, edited"
+    page.locator("#example").select_option(value="7")  # takes it back
+    expected = list(report.contents.examples[7].prediction)
+    assert exact(page)["prediction"] == pytest.approx(expected, rel=1e-9)
+    assert page.locator("#example option[value=edited]").count() == 0
+
+
 def test_class_to_explain_can_be_chosen(opened):
     page = opened(report_of("multiclass")[0])
     heading = page.locator("#what-if-result h4").last
@@ -187,12 +207,15 @@ def test_click_through_the_leaves(opened):
 
 def test_every_curve_is_drawn_once(opened):
     model, X, y = fitted("squared_error", **FORMS["curves, rank, clamped"])
-    page = opened(model.report(X, y))
+    report = model.report(X, y)
+    page = opened(report)
     figures = page.locator("#curves figure")
     assert figures.count() == len(explain(model).curves) == 2
     assert figures.nth(0).locator("figcaption").inner_text() == "curve(c)"
     for k, curve in enumerate(explain(model).curves):
         assert figures.nth(k).locator("circle").count() == len(curve.of_term)
+        shares = report.contents.densities[k].shares
+        assert figures.nth(k).locator("rect.rows").count() == sum(share > 0 for share in shares)
     assert page.locator('nav a[href="#curves"]').count() == 1
     plain, X, y = fitted("squared_error")
     assert opened(plain.report(X, y)).locator("#curves").count() == 0
@@ -232,6 +255,42 @@ def test_tab_reaches_everything_that_can_be_used(opened):
     assert {"A", "theme", "node", "SELECT", "INPUT", "disclose", "link", "scroll"} <= reached
 
 
+def test_gains_of_sets_of_categories_are_numbered(opened):
+    report, _ = report_of("binary, splits on categories")
+    page = opened(report)
+    figure = page.locator("#gains figure").first
+    n = len(report.contents.model.nodes[0].split.candidates[0].curve)
+    assert figure.locator("rect.block").count() == n
+    assert figure.locator("text.tick.middle").first.text_content() == "1"
+    assert "sets of categories, the best first" in figure.locator(".label").text_content()
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_confusion_and_roc_are_drawn(opened, kind):
+    report, _ = report_of(kind)
+    page = opened(report)
+    found = report.contents.classes
+    cells = page.locator("#scores .confusion .cell strong").all_inner_texts()
+    assert cells == [f"{count:,.0f}" for row in found.confusion for count in row]
+    curve = page.locator("#scores polyline.curve")
+    assert curve.count() == (1 if kind == "binary" else 0)
+    if kind == "binary":
+        places = curve.get_attribute("points").split(" ")
+        assert len(places) == len(found.roc)
+    shown = page.locator("#scores table").last
+    assert shown.locator("tbody tr").count() == len(found.classes)
+    assert ("AUC" in shown.inner_text()) == (kind == "multiclass")
+
+
+def test_numbers_have_no_confusion(opened):
+    page = opened(report_of("squared_error")[0])
+    assert page.locator("#scores .confusion").count() == 0
+    assert page.locator("#scores figure").count() == 1  # the calibration
+
+
 # --- hostile text, paper, dark, small ------------------------------------------------------------
 
 
@@ -256,6 +315,15 @@ def test_hostile_names_run_nothing_and_break_nothing(opened):
 def test_every_kind_fits_a_phone(opened, kind):
     page = opened(report_of(kind)[0], viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
+def test_formulas_are_not_cut_on_a_phone(opened, kind):
+    page = opened(report_of(kind)[0], viewport={"width": 400, "height": 800})
+    formulas = page.locator(".leaf-panel:visible .formula:visible").all()
+    assert formulas
+    for formula in formulas:
+        assert formula.evaluate("e => e.scrollWidth <= e.clientWidth")
 
 
 def background(page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,15 @@ class Deployable:
         """
         return Scorer(plain_model(self))
 
-    def report(self, X: Any, y: Any, *, title: str | None = None) -> Report:
+    def report(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        title: str | None = None,
+        date: str | datetime.date | None = None,
+    ) -> Report:
         """A report on this model: what it is, how well it does, and why it says what it says.
 
         Parameters
@@ -82,8 +91,12 @@ class Deployable:
             Test rows: rows that the model was not fitted on.
         y : array-like of shape (n_samples,)
             Their true values or labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each of them counts; rows of weight zero are left out.
         title : str or None, default=None
             Stands on top; None: "Model report" and the name of ``y``, if it has one.
+        date : date, str or None, default=None
+            Stands in the footer; None: no date, so that the same model and rows give the same page.
 
         Returns
         -------
@@ -100,7 +113,7 @@ class Deployable:
         if title is None:
             name = getattr(y, "name", None)
             title = f"Model report: {name}" if isinstance(name, str) and name else "Model report"
-        report: Report = make_report(self, scored, X, y, title)
+        report: Report = make_report(self, scored, X, y, sample_weight, title, date)
         return report
 
 

@@ -14,7 +14,6 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -60,8 +59,6 @@ from glassleaf.weak_models import Shrinkage, WeakModel
 
 Floats = NDArray[np.float64]
 
-# Squares and sums of squares of anything larger may overflow.
-_LARGEST_NUMBER = 1e140
 # How large a tree may grow before held-out rows cut it back.
 _MOST_AUTOMATIC_LEAVES = 64
 # Share of the gain that a threshold which is short to read may cost.
@@ -615,7 +612,7 @@ default="from_dtype"
                 return self
             table = self._read(X, reset=True)
             target = _numeric_target(y, table.n_rows)
-            self._fit_tree(table, target, _weights(sample_weight, X), n_classes=0)
+            self._fit_tree(table, target, parameters.row_weights(sample_weight, X), n_classes=0)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -777,7 +774,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
                 return self
             table = self._read(X, reset=True)
             labels = _labels(y, table.n_rows)
-            weight = self._class_weighted(labels, _weights(sample_weight, X))
+            weight = self._class_weighted(labels, parameters.row_weights(sample_weight, X))
             self.classes_, target = _distinct(labels[weight > 0])
             encoded = np.zeros(len(labels))
             encoded[weight > 0] = target
@@ -958,7 +955,7 @@ def _numeric_target(y: Any, n_rows: int) -> Floats:
         )
     target = column_or_1d(target, warn=True)
     check_consistent_length(np.empty(n_rows), target)
-    if np.abs(target).max(initial=0.0) > _LARGEST_NUMBER:
+    if np.abs(target).max(initial=0.0) > parameters.LARGEST_NUMBER:
         raise ValueError(
             f"y contains {float(np.abs(target).max()):g}; squares of it would overflow."
             " Divide y by a constant."
@@ -989,27 +986,6 @@ def _distinct(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise TypeError(f"y mixes labels of types that cannot be sorted: {kinds}.") from None
     return classes, codes
-
-
-def _weights(given: Any, X: Any) -> Floats:
-    if given is not None:
-        try:
-            given = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"sample_weight={describe(given)} must be numbers, one per row."
-            ) from None
-        if given.ndim != 1:
-            raise ValueError(
-                f"Sample weights must be 1D, one number per row; sample_weight has the shape"
-                f" {given.shape}."
-            )
-    weight = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
-    if weight.sum() > _LARGEST_NUMBER:
-        raise ValueError("sample_weight is so large that sums of it overflow; divide it.")
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    return np.array(weight)
 
 
 @contextlib.contextmanager

@@ -8,10 +8,15 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
 
 from glassleaf.errors import describe
 
 T = TypeVar("T")
+
+# Squares and sums of squares of anything larger may overflow.
+LARGEST_NUMBER = 1e140
 
 
 def whole_number(name: str, value: Any, minimum: int, *, none: str = "") -> int | None:
@@ -108,6 +113,28 @@ def tolerance(name: str, value: Any, default: float) -> float | None:
     if isinstance(value, (bool, np.bool_)):
         return default if value else None
     return real_number(name, value, 0.0, 1.0)
+
+
+def row_weights(given: Any, X: Any) -> NDArray[np.float64]:
+    """sample_weight: a number >= 0 for every row of X, not all of them 0; None: 1 for each."""
+    if given is not None:
+        try:
+            given = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"sample_weight={describe(given)} must be numbers, one per row."
+            ) from None
+        if given.ndim != 1:
+            raise ValueError(
+                f"Sample weights must be 1D, one number per row; sample_weight has the shape"
+                f" {given.shape}."
+            )
+    weight = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+    if weight.sum() > LARGEST_NUMBER:
+        raise ValueError("sample_weight is so large that sums of it overflow; divide it.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    return np.array(weight)
 
 
 def random_state(value: Any) -> np.random.RandomState:

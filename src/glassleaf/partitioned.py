@@ -19,6 +19,7 @@ from glassleaf.backends import Backend
 from glassleaf.backends import dask as on_dask
 from glassleaf.backends import stream as on_disk
 from glassleaf.errors import describe
+from glassleaf.parameters import LARGEST_NUMBER
 from glassleaf.parquet import ParquetPiece, ParquetRows, kind_of
 from glassleaf.parts import Part
 from glassleaf.progress import reported
@@ -26,8 +27,6 @@ from glassleaf.table import ArrayTable, FrameTable, Table, column_name
 
 Floats = NDArray[np.float64]
 
-# Squares and sums of squares of anything larger may overflow.
-_LARGEST_NUMBER = 1e140
 # Size of the numbers of one piece of a Parquet folder, and the fewest rows worth a piece.
 _PIECE_BYTES = 1 << 27
 _FEWEST_ROWS = 1 << 14
@@ -267,7 +266,7 @@ def _target(y: Any, where: str, is_numeric: bool) -> NDArray[Any]:
         raise ValueError(f"{where}: y contains NaN or infinity.")
     if values.dtype.kind == "O" and any(v is None or v != v for v in values.tolist()):
         raise ValueError(f"{where}: y contains a missing value; every row needs a label.")
-    if is_numeric and np.abs(values).max(initial=0.0) > _LARGEST_NUMBER:
+    if is_numeric and np.abs(values).max(initial=0.0) > LARGEST_NUMBER:
         raise ValueError(f"{where}: squares of y would overflow. Divide y by a constant.")
     return values
 

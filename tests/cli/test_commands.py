@@ -136,6 +136,9 @@ def test_report(call: Call, model: Path, new: Path) -> None:
     call("report", model, new, "--target", "default", "-o", "page.html")
     page = Path("page.html").read_text()
     assert page.startswith("<!doctype html>") and "100" in page
+    assert "The test rows are weighted" not in page
+    call("report", model, new, "--target", "default", "--weight", "age", "-o", "page.html")
+    assert "The test rows are weighted" in Path("page.html").read_text()
     call("fit", new, "--target", "default", "--leaves", "1", "--folds", "0")
     assert Path("model.html").read_text().startswith("<!doctype html>")
 

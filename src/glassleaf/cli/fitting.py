@@ -249,4 +249,4 @@ def _fold_scores(
 def write_report(plan: Plan, path: Path, estimator: Any, part: Labeled) -> None:
     """The report on some rows."""
     title = f"Model report: {plan.wanted.target}"
-    estimator.report(part.X, part.y, title=title).write(path)
+    estimator.report(part.X, part.y, part.weight, title=title).write(path)

@@ -16,6 +16,7 @@ def report(
     model: options.Model,
     data: options.Data,
     target: options.Target = None,
+    weight: options.Weight = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Page to write.")
     ] = Path("report.html"),
@@ -35,7 +36,7 @@ def report(
         raise CallError(f"cannot write {str(output)!r}: there is no folder {str(output.parent)!r}.")
     estimator = read_model(model)
     how = options.read_options(delimiter, encoding, decimal, missing, on_error)
-    rows = labeled_rows(estimator, data, target, None, how)
+    rows = labeled_rows(estimator, data, target, weight, how)
     title = f"Model report: {target}" if target else None
-    estimator.report(rows.X, rows.y, title=title).write(output)
+    estimator.report(rows.X, rows.y, rows.weight, title=title).write(output)
     screen.console().print(f"Written: {output}", style="green", soft_wrap=True)

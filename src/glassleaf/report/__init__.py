@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 from dataclasses import dataclass
@@ -58,7 +59,13 @@ class Report:
 
 
 def make_report(
-    estimator: Any, scored: PlainModel | str, X: Any, y: Any, title: str = "Model report"
+    estimator: Any,
+    scored: PlainModel | str,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    title: str = "Model report",
+    date: str | datetime.date | None = None,
 ) -> Report:
     """Gather the report of a fitted estimator on test rows."""
-    return Report(gather(estimator, X, y, title), scored)
+    return Report(gather(estimator, X, y, sample_weight, title, date), scored)

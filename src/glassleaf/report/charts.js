@@ -1,7 +1,7 @@
 /* Small pictures: bars, curves, histograms, calibration. Colors come from the style sheet. */
 
 /* Nice round places between two ends. */
-function ticks(low, high, about = 4) {
+function ticks(low, high, about = 5) {
   const rough = (high - low) / about;
   const power = Math.pow(10, Math.floor(Math.log10(rough)));
   const step = [1, 2, 5, 10].map((m) => m * power).find((size) => size >= rough);
@@ -15,31 +15,42 @@ function ticks(low, high, about = 4) {
 /* Large numbers on an axis: 20M. */
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
-/* A frame with axes; `x` and `y` turn values into places. */
+/* The texts of ticks, with as many digits as tell them apart. */
+function tickTexts(values, isShare) {
+  if (isShare) return values.map((share) => Number((100 * share).toPrecision(3)) + "%");
+  const step = values.length > 1 ? values[1] - values[0] : Math.abs(values[0]);
+  return values.map((value) => {
+    if (Math.abs(value) >= 1e6) return COMPACT.format(value).replace("-", "−");
+    const digits = value && step ? Math.floor(Math.log10(Math.abs(value)) + 1e-9) - Math.floor(Math.log10(step) + 1e-9) + 1 : 1;
+    return number(value, Math.max(digits, 3));
+  });
+}
+
+/* A frame with axes; `x` and `y` turn values into places. A strip above the x axis can be kept free
+   for something else: it starts at `base`. */
 function frame(width, height, xEnds, yEnds, label, options = {}) {
   const edge = { left: 46, right: 18, top: 8, bottom: 34, ...options.edge };
   const at = (ends, from, to) => (v) =>
     ends[1] > ends[0] ? from + ((v - ends[0]) / (ends[1] - ends[0])) * (to - from) : (from + to) / 2;
   const x = at(xEnds, edge.left, width - edge.right);
-  const y = at(yEnds, height - edge.bottom, edge.top);
-  const text = (value) => options.percent ? percent(value)
-    : Math.abs(value) >= 1e6 ? COMPACT.format(value).replace("-", "−") : number(value, 3);
+  const base = height - edge.bottom;
+  const y = at(yEnds, base - (options.strip || 0), edge.top);
   const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img",
     "aria-label": label, width: width, height: height });
-  for (const t of yEnds[1] > yEnds[0] ? ticks(...yEnds) : []) {
-    svg.append(s("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(t), y2: y(t) }),
-      s("text", { class: "tick end", x: edge.left - 6, y: y(t) + 3.5 }, options.yText ? options.yText(t) : text(t)));
-  }
-  for (const t of xEnds[1] > xEnds[0] && !options.noX ? ticks(...xEnds, options.xTicks || 4) : []) {
-    svg.append(s("text", { class: "tick middle", x: x(t), y: height - edge.bottom + 14 }, text(t)));
-  }
+  const yTicks = yEnds[1] > yEnds[0] ? ticks(...yEnds) : [];
+  const yTexts = tickTexts(yTicks, options.percent || options.yPercent);
+  yTicks.forEach((t, k) => svg.append(s("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(t), y2: y(t) }),
+    s("text", { class: "tick end", x: edge.left - 6, y: y(t) + 3.5 }, yTexts[k])));
+  const xTicks = xEnds[1] > xEnds[0] && !options.noX ? ticks(...xEnds, options.xTicks || 4) : [];
+  const xTexts = tickTexts(xTicks, options.percent);
+  xTicks.forEach((t, k) => svg.append(s("text", { class: "tick middle", x: x(t), y: base + 14 }, xTexts[k])));
   svg.append(s("line", { class: "axis", x1: edge.left, x2: width - edge.right,
-    y1: height - edge.bottom, y2: height - edge.bottom }));
+    y1: base, y2: base }));
   if (options.xLabel) {
     svg.append(s("text", { class: "label middle", x: (edge.left + width - edge.right) / 2,
       y: height - 3 }, short(options.xLabel, width / 7)));
   }
-  return { svg: svg, x: x, y: y, edge: edge };
+  return { svg: svg, x: x, y: y, base: base };
 }
 
 /* SVG has no ellipsis of its own. */
@@ -64,14 +75,16 @@ function plainBar(share, className) {
   return h("span", { class: "bars", "aria-hidden": "true" }, bar);
 }
 
+/* Pictures of equal axes. */
+const SQUARE = { width: 340, height: 300, edge: { left: 56, right: 20 } };
+
 function calibrationChart(item, isShare) {
   const bins = item.bins;
   const all = bins.flatMap((b) => [b.prediction, b.target, b.low, b.high]).filter((v) => v !== null);
   const pad = 0.04 * (Math.max(...all) - Math.min(...all));
   const ends = [isShare ? 0 : Math.min(...all) - pad, Math.max(...all) + pad];
-  const width = 330, height = 290;
-  const { svg, x, y } = frame(width, height, ends, ends, "Mean target against mean prediction",
-    { percent: isShare, xLabel: "mean prediction", edge: { left: 56 } });
+  const { svg, x, y } = frame(SQUARE.width, SQUARE.height, ends, ends, "Mean target against mean prediction",
+    { percent: isShare, xLabel: "mean prediction", xTicks: 5, edge: SQUARE.edge });
   svg.append(s("line", { class: "ideal", x1: x(ends[0]), y1: y(ends[0]), x2: x(ends[1]), y2: y(ends[1]) }));
   for (const b of bins) {
     if (b.low !== null) {
@@ -80,50 +93,78 @@ function calibrationChart(item, isShare) {
     svg.append(s("circle", { class: "dot", cx: x(b.prediction), cy: y(b.target), r: 4 },
       s("title", {}, `predicted ${number(b.prediction)}, came ${number(b.target)} (${count(b.rows)} rows)`)));
   }
-  return h("figure", {}, svg, h("figcaption", {}, "Mean target (up) against mean prediction (right)",
-    isShare ? [" for ", named(item.name)] : null));
+  return h("figure", { class: "square" }, svg, h("figcaption", {}, isShare ? [named(item.name), ": share (up)"] : "Mean target (up)",
+    " against mean prediction (right)"));
+}
+
+/* The ROC curve; the dot is where rows count as the second class from a probability of 50%. */
+function rocChart(view) {
+  const points = view.on_classes.roc;
+  const { svg, x, y } = frame(SQUARE.width, SQUARE.height, [0, 1], [0, 1], "ROC curve",
+    { percent: true, xLabel: "others taken for it", xTicks: 5, edge: SQUARE.edge });
+  svg.append(s("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }),
+    s("polyline", { class: "curve chosen", points: points.map((p) => x(p[1]).toFixed(1) + "," + y(p[2]).toFixed(1)).join(" ") }));
+  const { recall } = view.on_classes.rates[1], others = 1 - view.on_classes.rates[0].recall;
+  svg.append(s("circle", { class: "dot", cx: x(others), cy: y(recall), r: 4 },
+    s("title", {}, `from 50%: ${percent(recall)} found, ${percent(others)} of the others`)));
+  return h("figure", { class: "square" }, svg, h("figcaption", {}, "Rows of ", named(view.classes[1]), " that are found (up), others taken for it (right); the dot is at 50%, the dashed line is a coin"));
 }
 
 /* Gain along a feature: a curve over its thresholds, or a bar for each set of categories. */
 function gainChart(candidate, highest) {
-  const width = 250, height = 150, points = candidate.points;
-  const xs = points.map((p) => p[0]);
-  const ends = candidate.number ? [Math.min(...xs), Math.max(...xs)] : [-0.5, points.length - 0.5];
-  const { svg, x, y } = frame(width, height, ends, [0, highest * 1.05], "Gain of splits",
-    { noX: !candidate.number, xTicks: 3, edge: { bottom: 22, left: 50 } });
-  const kind = candidate.chosen ? "chosen" : "rival";
-  if (candidate.number) {
-    svg.append(s("polyline", { class: "curve " + kind,
-      points: points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
-    if (candidate.place !== null && candidate.place >= ends[0] && candidate.place <= ends[1]) {
-      svg.append(s("line", { class: "place " + kind, x1: x(candidate.place), x2: x(candidate.place),
-        y1: y(0), y2: y(Math.min(candidate.gain, highest)) }));
-    }
-  } else {
-    const wide = Math.max((x(1) - x(0)) * 0.7, 1);
-    points.forEach((p, k) => svg.append(s("rect", { class: "block " + kind, x: x(k) - wide / 2,
-      y: y(p[1]), width: wide, height: Math.max(y(0) - y(p[1]), 0) })));
+  return candidate.number ? gainCurve(candidate, highest) : gainBars(candidate, highest);
+}
+
+const GAIN = { width: 250, height: 158, edge: { bottom: 34, left: 50 } };
+
+/* The dot, above the threshold of the title, is at the gain of the title. */
+function gainCurve(candidate, highest) {
+  const kind = candidate.chosen ? "chosen" : "rival", points = candidate.points;
+  const xs = [...points.map((p) => p[0]), ...(candidate.place === null ? [] : [candidate.place])];
+  const { svg, x, y } = frame(GAIN.width, GAIN.height, [Math.min(...xs), Math.max(...xs)], [0, highest * 1.05],
+    "Gain of splits", { xTicks: 3, xLabel: candidate.feature, edge: GAIN.edge });
+  svg.append(s("polyline", { class: "curve " + kind,
+    points: points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
+  if (candidate.place !== null) {
+    const place = x(candidate.place);
+    svg.append(s("line", { class: "place " + kind, x1: place, x2: place, y1: y(0), y2: y(candidate.gain) }),
+      s("circle", { class: "block " + kind, cx: place, cy: y(candidate.gain), r: 4 }));
   }
   return svg;
 }
 
-/* A curve along its feature; dots are the points that were learned. Beyond them it is constant, and
-   of what training saw there, which may be far out, only a little is shown. */
+/* Of the sets, the model keeps the gains of all and the categories of the best or chosen one. */
+function gainBars(candidate, highest) {
+  const kind = candidate.chosen ? "chosen" : "rival", n = candidate.points.length;
+  const { svg, x, y, base } = frame(GAIN.width, GAIN.height, [-0.5, n - 0.5], [0, highest * 1.05],
+    "Gain of splits", { noX: true, xLabel: "sets of categories, the best first", edge: GAIN.edge });
+  const wide = Math.max((x(1) - x(0)) * 0.7, 1);
+  candidate.points.forEach((p, k) => svg.append(s("rect", { class: "block " + kind, x: x(k) - wide / 2,
+    y: y(p[1]), width: wide, height: Math.max(y(0) - y(p[1]), 0) }, s("title", {}, `set ${k + 1}: gain ${number(p[1])}`))));
+  for (const k of n <= 12 ? candidate.points.keys() : [0, n - 1]) {
+    svg.append(s("text", { class: "tick middle", x: x(k), y: base + 14 }, k + 1));
+  }
+  return svg;
+}
+
+/* A curve along its feature; dots are the points that were learned. Below it, how many of the test
+   rows lie where. */
 function curveChart(curve) {
-  const width = 290, height = 180;
-  const all = curve.points.map((p) => p[0]);
-  const from = Math.min(...all), to = Math.max(...all), beyond = 0.08 * (to - from);
-  const ends = [Math.max(Math.min(curve.low, from), from - beyond), Math.min(Math.max(curve.high, to), to + beyond)];
-  const first = curve.points[0], last = curve.points[curve.points.length - 1];
-  const points = [[ends[0], first[1]], ...curve.points, [ends[1], last[1]]];
-  const values = points.map((p) => p[1]);
+  const { low, high, edges, shares } = curve.rows, strip = 34;
+  const values = curve.points.map((p) => p[1]);
   const pad = 0.06 * (Math.max(...values) - Math.min(...values));
-  const { svg, x, y } = frame(width, height, ends, [Math.min(...values) - pad, Math.max(...values) + pad],
-    "Curve along the feature", { xTicks: 4, edge: { bottom: 22, left: 40 } });
-  const line = points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ");
-  svg.append(s("line", { class: "axis", x1: x(ends[0]), x2: x(ends[1]), y1: y(0), y2: y(0) }),
-    s("polyline", { class: "curve chosen", points: line }));
-  for (const [at, value] of curve.marks) {
+  const { svg, x, y, base } = frame(290, 214, [low, high], [Math.min(...values) - pad, Math.max(...values) + pad],
+    "Curve along the feature", { xTicks: 4, strip: strip, edge: { bottom: 22, left: 40 } });
+  const within = (value) => x(Math.min(Math.max(value, low), high));
+  const highest = Math.max(...shares, 1e-9);
+  shares.forEach((share, k) => {
+    const from = within(edges[k]), height = (share / highest) * (strip - 8);
+    if (share > 0) svg.append(s("rect", { class: "rows", x: from + 0.5, width: Math.max(within(edges[k + 1]) - from - 1, 0.5),
+      y: base - height, height: height }, s("title", {}, `${number(edges[k])} to ${number(edges[k + 1])}: ${percent(share)} of the test rows`)));
+  });
+  svg.append(s("line", { class: "axis", x1: x(low), x2: x(high), y1: y(0), y2: y(0) }),
+    s("polyline", { class: "curve chosen", points: curve.points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
+  for (const [at, value] of curve.marks.filter((mark) => mark[0] >= low && mark[0] <= high)) {
     svg.append(s("circle", { class: "dot", cx: x(at), cy: y(value), r: 3 }, s("title", {}, `${number(at)}: ${number(value, 3)}`)));
   }
   return svg;
@@ -136,7 +177,7 @@ function histogram(edges, series, marks, label, isShare) {
   const heights = series.map((one, k) => one.counts.map((c) => c / total[k]));
   const highest = Math.max(...heights.flat(), 1e-9);
   const { svg, x, y } = frame(width, height, [edges[0], edges[edges.length - 1]], [0, highest * 1.12],
-    label, { percent: isShare, xLabel: label, yText: percent });
+    label, { percent: isShare, xLabel: label, yPercent: true });
   series.forEach((one, k) => {
     const points = [];
     heights[k].forEach((v, b) => points.push([edges[b], v], [edges[b + 1], v]));

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -16,18 +18,22 @@ from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.scores import entries
 from glassleaf.explanations.slices import typical_row
+from glassleaf.parameters import row_weights
+from glassleaf.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.report.data_notes import DataNotes, data_notes
+from glassleaf.report.densities import Density, densities
 from glassleaf.report.leaves import (
     CalibrationBin,
     LeavesOnTest,
     calibration,
     leaves_on_test,
 )
-from glassleaf.report.scores import Score, model_scores
+from glassleaf.report.scores import Score, effective_rows, model_scores
 
 Floats = NDArray[np.float64]
 
 N_EXAMPLES = 50
+_WITHOUT_RESULT = ("n_jobs", "random_state", "verbose")
 
 
 @dataclass(frozen=True)
@@ -42,9 +48,20 @@ class Example(Record):
 
 
 @dataclass(frozen=True)
+class Weights(Record):
+    """Weights of the test rows: their sum, and how many rows of equal weight would know as much."""
+
+    total: float
+    effective_rows: float
+
+
+@dataclass(frozen=True)
 class Contents(Record):
     """The parts of a report. ``target`` is the name of y, where it has one;
-    ``typical`` is a row of medians and most frequent categories.
+    ``typical`` is a row of medians and most frequent categories. ``rows`` are the test rows whose
+    weight is not zero; ``weights`` is None where they count alike, ``classes`` for a model of
+    numbers. ``settings`` are the parameters of the estimator that differ from their defaults.
+    ``date`` is as it was given, or empty.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -52,40 +69,77 @@ class Contents(Record):
     title: str
     target: str
     version: str
+    date: str
+    estimator: str
+    settings: dict[str, str]
     rows: int
+    weights: Weights | None
     scores: tuple[Score, ...]
+    classes: ClassesOnTest | None
     calibration: dict[str, tuple[CalibrationBin, ...]]
     leaves: LeavesOnTest
+    densities: tuple[Density, ...]
     data: DataNotes
     typical: tuple[Any, ...]
     examples: tuple[Example, ...]
     model: ModelExplanation
 
 
-def gather(estimator: Any, X: Any, y: Any, title: str) -> Contents:
+def gather(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, title: str, date: str | datetime.date | None
+) -> Contents:
     """Explain the model, and score it on test rows."""
     model, explanation = fitted(estimator), explain(estimator)
     matrix = model.matrix(X)
     if not len(matrix):
         raise ValueError("X has no rows; a report needs some to test the model on.")
-    target = _target(model, y, len(matrix))
+    given = row_weights(sample_weight, matrix)
+    used = np.flatnonzero(given)
+    target, matrix = _target(model, y, len(matrix))[used], matrix[used]
+    weight = given[used] / given.max()  # squares of them neither overflow nor vanish
     nodes = model.tree.apply(matrix)
     prediction = model.prediction(model.tree.raw(matrix, nodes))
-    leaves = leaves_on_test(explanation, nodes, target, prediction)
+    leaves = leaves_on_test(explanation, nodes, target, prediction, weight)
     shares = np.array([leaf.share for leaf in leaves.leaves])
     return Contents(
         title=title,
         target=str(getattr(y, "name", None) or ""),
         version=__version__,
+        date=_date(date),
+        estimator=type(estimator).__name__,
+        settings=_settings(estimator),
         rows=len(matrix),
-        scores=model_scores(explanation, target, prediction),
-        calibration=calibration(explanation, target, prediction),
+        weights=None
+        if sample_weight is None
+        else Weights(float(given.sum()), effective_rows(weight)),
+        scores=model_scores(explanation, target, prediction, weight),
+        classes=classes_on_test(explanation, target, prediction, given[used]),
+        calibration=calibration(explanation, target, prediction, weight),
         leaves=leaves,
-        data=data_notes(explanation, matrix, model.new_categories(X), shares),
+        densities=densities(explanation, matrix, weight),
+        data=data_notes(explanation, matrix, weight, model.new_categories(X), shares),
         typical=_typical(model, matrix),
-        examples=_examples(model, explanation, matrix, target, prediction, nodes),
+        examples=_examples(model, explanation, used, matrix, target, prediction, nodes),
         model=explanation,
     )
+
+
+def _date(given: str | datetime.date | None) -> str:
+    if isinstance(given, datetime.date):
+        return given.isoformat()
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"date={describe(given)} must be a date, a text, or None for no date.")
+    return given or ""
+
+
+def _settings(estimator: Any) -> dict[str, str]:
+    """Parameters that differ from their defaults, but for those that change no result."""
+    default = signature(type(estimator)).parameters
+    return {
+        name: describe(value)
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in _WITHOUT_RESULT and describe(value) != describe(default[name].default)
+    }
 
 
 def _target(model: Fitted, y: Any, n_rows: int) -> Floats:
@@ -110,19 +164,20 @@ def _target(model: Fitted, y: Any, n_rows: int) -> Floats:
 def _examples(
     model: Fitted,
     explanation: ModelExplanation,
+    used: NDArray[np.int64],
     matrix: Floats,
     target: Floats,
     prediction: Floats,
     nodes: NDArray[np.int64],
 ) -> tuple[Example, ...]:
-    """Rows from the lowest to the highest prediction, evenly chosen."""
+    """Rows from the lowest to the highest prediction, evenly chosen; ``used`` are those of X."""
     order = np.argsort(prediction[:, -1], kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, min(N_EXAMPLES, len(order))).astype(int)]
     number = {leaf.id: leaf.leaf or 0 for leaf in explanation.leaves}
     classes = model.classes
     return tuple(
         Example(
-            row=row,
+            row=int(used[row]),
             values=_values(model, matrix[row]),
             target=float(target[row]) if classes is None else classes[int(target[row])],
             prediction=tuple(prediction[row].tolist()),

@@ -10,6 +10,8 @@ with these:
 * ``shift`` of a number: difference of the means (of the term: transformed, gaps filled as the
   model does) in standard deviations of training.
 * ``outside``: share of numbers below or above the range of training.
+
+Shares and means are weighted, in training as in test.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from scipy.stats import chi2
 
 from glassleaf.explanations.model import Feature, ModelExplanation
 from glassleaf.explanations.plain_data import Record
+from glassleaf.report.scores import effective_rows
 
 Floats = NDArray[np.float64]
 
@@ -68,17 +71,18 @@ class DataNotes(Record):
 def data_notes(
     explanation: ModelExplanation,
     matrix: Floats,
+    weight: Floats,
     new_categories: Mapping[int, tuple[Any, ...]],
     leaf_shares: Floats,
 ) -> DataNotes:
     """Compare a raw matrix of test rows with what training kept."""
-    n = len(matrix)
+    share, n = weight / weight.sum(), effective_rows(weight)
     training = np.array([leaf.share for leaf in explanation.leaves])
     drift, level = stability(training, leaf_shares, explanation.rows, n)
     return DataNotes(
-        rows=n,
+        rows=len(matrix),
         features=tuple(
-            _note(explanation, feature, matrix[:, feature.column],
+            _note(explanation, feature, matrix[:, feature.column], share, n,
                   tuple(map(str, new_categories.get(feature.column, ()))))
             for feature in explanation.features
         ),
@@ -87,7 +91,7 @@ def data_notes(
     )  # fmt: skip
 
 
-def stability(p: Floats, q: Floats, n_training: int, n_test: int) -> tuple[float, int]:
+def stability(p: Floats, q: Floats, n_training: int, n_test: float) -> tuple[float, int]:
     """Population stability index and its level; what chance may give is no change."""
     floor = 0.5 / max(n_test, 1)
     p, q = np.maximum(p, floor), np.maximum(q, floor)
@@ -97,23 +101,30 @@ def stability(p: Floats, q: Floats, n_training: int, n_test: int) -> tuple[float
 
 
 def _note(
-    explanation: ModelExplanation, feature: Feature, values: Floats, new: tuple[str, ...]
+    explanation: ModelExplanation,
+    feature: Feature,
+    values: Floats,
+    share: Floats,
+    n: float,
+    new: tuple[str, ...],
 ) -> FeatureNote:
-    known = values[~np.isnan(values)]
-    missing = 1 - len(known) / len(values)
+    """``share`` of every row, as much as ``n`` rows of equal weight would know."""
+    missing = float(share[np.isnan(values)].sum())
     gaps = _training_gaps(explanation, feature)
     is_number = feature.categories is None
-    new_share = 0.0 if is_number else float((known < 0).sum() / len(values))
-    beyond = (known < feature.low) | (known > feature.high)
-    outside = float(beyond.sum() / len(values)) if is_number else 0.0
-    shift = _shift(explanation, feature, values) if is_number else None
-    drift, drift_level = (None, 0) if is_number else _category_drift(explanation, feature, values)
+    new_share = 0.0 if is_number else float(share[values < 0].sum())
+    beyond = (values < feature.low) | (values > feature.high)
+    outside = float(share[beyond].sum()) if is_number else 0.0
+    shift = _shift(explanation, feature, values, share) if is_number else None
+    drift, drift_level = (
+        (None, 0) if is_number else _category_drift(explanation, feature, values, share, n)
+    )
     remarks = [
         _remark(_level(abs(missing - gaps), GAPS) if gaps is not None else 0,
                 "missing more often" if missing > (gaps or 0) else "missing less often"),
         _remark(1 if new_share > 0 else 0, "categories that training never saw"),
         _remark(_level(outside, OUTSIDE), "values outside the range of training"),
-        _remark(_shift_level(shift, len(values)), "mean has moved"),
+        _remark(_shift_level(shift, n), "mean has moved"),
         _remark(drift_level, "other shares of the categories"),
     ]  # fmt: skip
     found = [remark for remark in remarks if remark[0]]
@@ -123,7 +134,7 @@ def _note(
         missing_training=gaps,
         missing_test=missing,
         new_share=new_share,
-        new_categories=new,
+        new_categories=new if new_share else (),
         outside=outside,
         shift=shift,
         stability=drift,
@@ -140,7 +151,7 @@ def _level(value: float, steps: tuple[float, float]) -> int:
     return sum(value >= step for step in steps)
 
 
-def _shift_level(shift: float | None, n: int) -> int:
+def _shift_level(shift: float | None, n: float) -> int:
     """A shift that chance may give at this number of rows is none."""
     if shift is None or abs(shift) * np.sqrt(n) < 2.6:
         return 0
@@ -164,7 +175,9 @@ def _training_gaps(explanation: ModelExplanation, feature: Feature) -> float | N
     return 0.0 if _terms_of(explanation, feature, kind) else None
 
 
-def _shift(explanation: ModelExplanation, feature: Feature, values: Floats) -> float | None:
+def _shift(
+    explanation: ModelExplanation, feature: Feature, values: Floats, share: Floats
+) -> float | None:
     own = _terms_of(explanation, feature, "number")
     root = explanation.nodes[0]
     if not own or not root.spread[own[0]] > 0:
@@ -174,11 +187,11 @@ def _shift(explanation: ModelExplanation, feature: Feature, values: Floats) -> f
         x, z = np.array(feature.knots).T
         term = np.interp(values, x, z)
     term = np.where(np.isnan(values), feature.fill, term)
-    return float((term.mean() - root.mean[own[0]]) / root.spread[own[0]])
+    return float((share @ term - root.mean[own[0]]) / root.spread[own[0]])
 
 
 def _category_drift(
-    explanation: ModelExplanation, feature: Feature, values: Floats
+    explanation: ModelExplanation, feature: Feature, values: Floats, share: Floats, n: float
 ) -> tuple[float | None, int]:
     own = _terms_of(explanation, feature, "category")
     if not own:
@@ -186,6 +199,6 @@ def _category_drift(
     root = explanation.nodes[0]
     training = [root.mean[t] for t in own]
     training += [_training_gaps(explanation, feature) or 0.0, 0.0]
-    count = [float((values == code).mean()) for code in range(len(own))]
-    count += [float(np.isnan(values).mean()), float((values < 0).mean())]
-    return stability(np.array(training), np.array(count), explanation.rows, len(values))
+    test = [float(share[values == code].sum()) for code in range(len(own))]
+    test += [float(share[np.isnan(values)].sum()), float(share[values < 0].sum())]
+    return stability(np.array(training), np.array(test), explanation.rows, n)

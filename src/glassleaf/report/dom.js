@@ -93,6 +93,11 @@ function count(n) {
   return n.toLocaleString("en-US");
 }
 
+/* A number of rows, or the sum of their weights. */
+function counted(weight) {
+  return Number.isInteger(weight) ? count(weight) : number(weight);
+}
+
 /* A part of the page: heading, a sentence on what it is for, and its content. */
 function section(id, title, intro, ...content) {
   return h("section", { id: id, "aria-labelledby": id + "-title" },

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
-from glassleaf.report.scores import mean_interval, wilson
+from glassleaf.explanations.scores import equal_groups
+from glassleaf.report.scores import effective_rows, mean_interval, wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,8 +25,9 @@ class LeafOnTest(Record):
     """A leaf on the test rows.
 
     ``target`` and ``prediction`` are means (classes: one number per class); ``low, high`` is the
-    95% interval of the mean target (classes: of the last class's share). ``histograms`` are
-    counts per bin of ``LeavesOnTest.edges``, one list for each of ``LeavesOnTest.series``.
+    95% interval of the mean target (classes: of the last class's share). ``histograms`` are the
+    weights of the rows in the bins between ``LeavesOnTest.edges``, as shares of all test rows, one
+    list for each of ``LeavesOnTest.series``.
     """
 
     leaf: int
@@ -35,7 +37,7 @@ class LeafOnTest(Record):
     low: float
     high: float
     prediction: tuple[float, ...]
-    histograms: tuple[tuple[int, ...], ...]
+    histograms: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class LeavesOnTest(Record):
 
 @dataclass(frozen=True)
 class CalibrationBin(Record):
-    """A tenth of the rows, by prediction: mean prediction, mean target, its 95% interval."""
+    """About a tenth of the rows, by prediction: mean prediction, mean target, its 95% interval."""
 
     prediction: float
     target: float
@@ -60,7 +62,7 @@ class CalibrationBin(Record):
 
 
 def leaves_on_test(
-    explanation: ModelExplanation, nodes: Ints, target: Floats, prediction: Floats
+    explanation: ModelExplanation, nodes: Ints, target: Floats, prediction: Floats, weight: Floats
 ) -> LeavesOnTest:
     """``target`` are numbers or positions of classes; ``nodes`` the rows' leaves."""
     axis, edges, series, values = _histogram_parts(explanation, target, prediction)
@@ -68,47 +70,53 @@ def leaves_on_test(
     found = []
     for leaf in explanation.leaves:
         here = nodes == leaf.id
-        own = outcomes[here]
+        own, share = outcomes[here], weight[here] / weight.sum()
+        low, high = _interval(explanation, own[:, -1], share)
         found.append(
             LeafOnTest(
                 leaf=leaf.leaf or 0,
                 rows=int(here.sum()),
-                share=float(here.mean()),
-                target=_means(own),
-                **dict(zip(("low", "high"), _interval(explanation, own[:, -1]), strict=True)),
-                prediction=_means(prediction[here]),
-                histograms=tuple(_counts(value[here], edges) for value in values),
+                share=float(share.sum()),
+                target=_means(own, share),
+                low=low,
+                high=high,
+                prediction=_means(prediction[here], share),
+                histograms=tuple(_heights(value[here], share, edges) for value in values),
             )
         )
     return LeavesOnTest(axis, tuple(edges.tolist()), series, tuple(found))
 
 
 def calibration(
-    explanation: ModelExplanation, target: Floats, prediction: Floats, n_bins: int = 10
+    explanation: ModelExplanation,
+    target: Floats,
+    prediction: Floats,
+    weight: Floats,
+    n_bins: int = 10,
 ) -> dict[str, tuple[CalibrationBin, ...]]:
-    """Bins of equal size by prediction; one list, or one for each of several classes."""
+    """Bins of about equal weight by prediction; one list, or one for each of several classes."""
     outcomes = _outcomes(explanation, target)
+
+    def bins(k: int) -> tuple[CalibrationBin, ...]:
+        return _bins(explanation, outcomes[:, k], prediction[:, k], weight, n_bins)
+
     if explanation.classes is None:
-        return {"prediction": _bins(explanation, outcomes[:, 0], prediction[:, 0], n_bins)}
+        return {"prediction": bins(0)}
     shown = range(len(explanation.classes)) if prediction.shape[1] > 2 else [1]
-    return {
-        str(explanation.classes[k]): _bins(explanation, outcomes[:, k], prediction[:, k], n_bins)
-        for k in shown
-    }
+    return {str(explanation.classes[k]): bins(k) for k in shown}
 
 
 def _bins(
-    explanation: ModelExplanation, outcome: Floats, predicted: Floats, n_bins: int
+    explanation: ModelExplanation, outcome: Floats, predicted: Floats, weight: Floats, n_bins: int
 ) -> tuple[CalibrationBin, ...]:
-    order = np.argsort(predicted, kind="stable")
     return tuple(
         CalibrationBin(
-            float(predicted[rows].mean()),
-            float(outcome[rows].mean()),
-            *_interval(explanation, outcome[rows]),
+            float(np.average(predicted[rows], weights=weight[rows])),
+            float(np.average(outcome[rows], weights=weight[rows])),
+            *_interval(explanation, outcome[rows], weight[rows]),
             len(rows),
         )
-        for rows in np.array_split(order, min(n_bins, len(order)))
+        for rows in equal_groups(predicted, weight, n_bins)
     )
 
 
@@ -120,18 +128,20 @@ def _outcomes(explanation: ModelExplanation, target: Floats) -> Floats:
     return found
 
 
-def _interval(explanation: ModelExplanation, outcome: Floats) -> tuple[float, float]:
+def _interval(
+    explanation: ModelExplanation, outcome: Floats, weight: Floats
+) -> tuple[float, float]:
     if len(outcome) == 0:
         return np.nan, np.nan
     if explanation.classes is None:
-        return mean_interval(outcome)
-    return wilson(float(outcome.mean()), len(outcome))
+        return mean_interval(outcome, weight)
+    return wilson(float(np.average(outcome, weights=weight)), effective_rows(weight))
 
 
-def _means(columns: Floats) -> tuple[float, ...]:
+def _means(columns: Floats, weight: Floats) -> tuple[float, ...]:
     if len(columns) == 0:
         return tuple([float("nan")] * int(columns.shape[1]))
-    return tuple(float(mean) for mean in columns.mean(axis=0))
+    return tuple(float(mean) for mean in np.average(columns, axis=0, weights=weight))
 
 
 def _histogram_parts(
@@ -159,9 +169,10 @@ def _edges(values: Floats, target: Floats) -> Floats:
     return np.linspace(low, high, _BINS + 1)
 
 
-def _counts(values: Floats, edges: Floats) -> tuple[int, ...]:
-    known = values[~np.isnan(values)]
+def _heights(values: Floats, weight: Floats, edges: Floats) -> tuple[float, ...]:
+    known = ~np.isnan(values)
     if len(edges) < 2:
         return ()
-    counts = np.histogram(np.clip(known, edges[0], edges[-1]), edges)[0]
-    return tuple(counts.tolist())
+    inside = np.clip(values[known], edges[0], edges[-1])
+    heights = np.histogram(inside, edges, weights=weight[known])[0]
+    return tuple(heights.tolist())

@@ -36,7 +36,7 @@ function build() {
   document.getElementById("report").append(header, h("main", {}, summarySection(view),
     section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), panels.element),
     view.curves.length ? curveSection(view) : null, whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
-  h("footer", {}, "Written by glassleaf " + view.version + ". This page loads nothing from elsewhere."));
+  h("footer", {}, view.origin + " This page loads nothing from elsewhere."));
   const first = whatIf.leaf ? view.leaves.find((leaf) => leaf.node === whatIf.leaf()) : view.leaves[0];
   onLeaf(first.leaf);
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from glassleaf.explanations import words
 from glassleaf.explanations.formulas import curve_texts, link_text, ranges_intro, score_texts
 from glassleaf.explanations.markdown import escaped, table
@@ -13,18 +15,19 @@ from glassleaf.report.leaves import LeafOnTest
 
 
 def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
-    """Summary, scores, calibration, leaves, curves, features, gains, data notes."""
+    """Summary, scores, classes, calibration, leaves, curves, features, gains, data notes."""
     parts = [
         f"# {escaped(contents.title, 200)}",
         "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
-        _part("Scores", "scores", _scores(contents)),
+        _part("Scores", "scores", "\n\n".join([*prose.weight_note(contents), _scores(contents)])),
+        *_classes(contents),
         _part("Calibration", "calibration", _calibration(contents)),
         _part("Leaves", "leaves", _leaves(contents) + "\n\n" + _formulas(contents, max_terms)),
         *([_part("Curves", "curves", _curves(contents))] if contents.model.curves else []),
         _part("Features", "features", _features(contents)),
         _part("Splits and their rivals", "gains", _gains(contents)),
         _part("Data notes", "data", _data(contents)),
-        f"Written by glassleaf {contents.version}.",
+        escaped(prose.origin(contents), 5000),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -45,6 +48,45 @@ def _scores(contents: Contents) -> str:
         for score in contents.scores
     ]
     return table(["score", "value", "95% interval", "constant guess", "meaning"], rows)
+
+
+def _classes(contents: Contents) -> list[str]:
+    """Parts on the classes: confusion and rates; for two of them some points of the ROC curve."""
+    found, labels = contents.classes, contents.model.classes
+    if found is None or labels is None:
+        return []
+    names = [escaped(words.class_name(label)) for label in labels]
+    matrix = table(
+        ["true class", *(f"predicted {name}" for name in names)],
+        [
+            [name, *(words.number(count) for count in row)]
+            for name, row in zip(names, found.confusion, strict=True)
+        ],
+    )
+    several = len(names) > 2
+    header = ["class", "share", "predicted share", "recall", "precision"]
+    rates = table(
+        header + ["AUC", "95% interval"] * several,
+        [
+            [
+                name,
+                *map(_rate, (one.share, one.predicted, one.recall, one.precision)),
+                *[prose.score_text(one.auc), prose.interval_text(one.auc)] * several,
+            ]
+            for name, one in zip(names, found.classes, strict=True)
+        ],
+    )
+    parts = [_part("Classes", "classes", f"{matrix}\n\n{rates}")]
+    if found.roc:
+        some = [found.roc[k] for k in np.linspace(0, len(found.roc) - 1, 12).astype(int)[1:]]
+        columns = [f"probability of {names[1]} from", "found", "others taken for it"]
+        rows = [[words.number(t, 3), _rate(hit), _rate(false)] for t, false, hit in some]
+        parts.append(_part("ROC curve", "roc", table(columns, rows)))
+    return parts
+
+
+def _rate(share: float) -> str:
+    return "not defined" if np.isnan(share) else words.percent(share)
 
 
 def _calibration(contents: Contents) -> str:

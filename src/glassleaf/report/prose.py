@@ -16,8 +16,14 @@ INTRO = {
     "scores": "Computed on the test rows. The interval says how far the score may be off because"
     " there are only so many of them: about 95 of 100 such intervals hold the true value. The"
     " constant guess is what one would reach by always guessing the training average.",
-    "calibration": "Test rows in ten groups of equal size, by prediction. Points on the line: what"
-    " was predicted is what came on average. Bars are 95% intervals.",
+    "calibration": "Test rows in ten groups of about equal size (or weight), by prediction. Points"
+    " on the line: what was predicted is what came on average. Bars are 95% intervals.",
+    "classes": "What the rows of every class are predicted to be: the most probable class. Recall"
+    " is the share of a class that is found; precision the share of those said to be of it that"
+    " are.",
+    "roc": "Rows may count as the second class from any probability on. The lower it is, the more"
+    " of its rows are found, and the more of the others are taken for it. The area under the curve"
+    " is the AUC.",
     "tree": "A row starts at the left and answers one question after the other until it reaches a"
     " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
     " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"
@@ -25,14 +31,17 @@ INTRO = {
     "leaf": "clip(x, a, b) is x held between a and b: what the leaf saw in training or, where a"
     " feature has far-out values, its outer 1% quantiles; score(x) is x on a scale of its own, by"
     " its rank; curve(x) is a function of x that all leaves share, drawn below; [x = a] is 1 if x"
-    " is a, else 0, and so for a category that training never saw. A missing number counts as the"
-    " average of all rows. Influence is the"
+    " is a, else 0, and so for a category that training never saw; beside it stands for how many"
+    " training rows of the leaf it is 1 (their share, where rows had weights). A missing number"
+    " counts as the average of all rows. Influence is the"
     " coefficient times the spread in the leaf: how far the term typically moves the score there."
     " Blue: larger values raise the score; orange: they lower it; grey: no single direction.",
     "curves": "Some features do not act along a straight line. What the line misses is a curve,"
     " learned once; every leaf adds it with a weight of its own, the coefficient of curve(x) in its"
     " formula. Over the training rows a curve has about mean 0 and spread 1. Between the dots it is"
     " straight (along score(x), where the formula has that), beyond them constant.",
+    "densities": "Grey bars show where the test rows of this report lie; the model keeps no"
+    " histogram of its training rows. Where there are hardly any, a curve says little.",
     "what_if": "Change a value and see at once where the row goes, what each feature adds, and what"
     " is predicted. An empty field is a missing value. What a feature adds is its part of the"
     " leaf's formula, less that of a row whose inputs are all average. Everything is computed in"
@@ -72,7 +81,8 @@ def summary(contents: Contents) -> list[str]:
     )
     return [
         f"The model predicts {_goal(contents)} from {len(model.features)} features."
-        f" It was fitted on {_rows(model.rows)} and tested on {_rows(contents.rows)}.",
+        f" It was fitted on {rows_text(model.rows)} and tested on {rows_text(contents.rows)}.",
+        *weight_note(contents),
         shape,
         _how_well(found),
         _what_matters(contents),
@@ -80,8 +90,32 @@ def summary(contents: Contents) -> list[str]:
     ]
 
 
-def _rows(n: int) -> str:
+def origin(contents: Contents) -> str:
+    """Where the report and its model come from."""
+    model = contents.model
+    on = f" on {words.name(contents.date)}" if contents.date else ""
+    given = ", ".join(f"{name}={words.name(v, 70)}" for name, v in contents.settings.items())
+    return (
+        f"Written by glassleaf {contents.version}{on}. The model is {contents.estimator}({given}),"
+        f" fitted on {rows_text(model.rows)} with the loss {model.loss}; all other settings are the"
+        " defaults."
+    )
+
+
+def rows_text(n: int) -> str:
     return f"{n:,} row{'s' * (n != 1)}"
+
+
+def weight_note(contents: Contents) -> list[str]:
+    """What weights of the test rows mean for all that is said of them."""
+    weights = contents.weights
+    if weights is None:
+        return []
+    return [
+        f"The test rows are weighted: shares, means and scores count each by its weight. The"
+        f" weights sum to {words.number(weights.total, 6)}; as much is known as from"
+        f" {rows_text(round(weights.effective_rows))} of equal weight."
+    ]
 
 
 def _goal(contents: Contents) -> str:

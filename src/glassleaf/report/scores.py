@@ -5,21 +5,26 @@ its *influence values*: what each row adds to the error of the score. Their spre
 the number of rows is the standard error; nothing is drawn at random. For the AUC this is DeLong's
 interval (taken on the log-odds scale, so that it stays between 0 and 1); shares of rows have
 Wilson's.
+
+Rows may have weights: all means are weighted then, and what a row adds to the error grows with its
+weight. A heavy row is still one row: its weight says how much it matters, not how often it was
+seen. Wilson's interval counts as many rows of equal weight as would know as much.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # Standard errors on each side of a 95% interval.
 Z = 1.959963984540054
@@ -49,7 +54,7 @@ class Score(Record):
 
 
 def model_scores(
-    explanation: ModelExplanation, target: Floats, prediction: Floats
+    explanation: ModelExplanation, target: Floats, prediction: Floats, weight: Floats
 ) -> tuple[Score, ...]:
     """The scores that suit the model.
 
@@ -58,52 +63,56 @@ def model_scores(
     """
     constant = np.tile(np.array(explanation.nodes[0].target), (len(target), 1))
     if explanation.classes is None:
-        y, p, c = target, prediction[:, 0], constant[:, 0]
+        numbers = target, prediction[:, 0], constant[:, 0], weight
         of_kind = _COUNT_SCORES.get(explanation.loss)
-        return (*(of_kind(y, p, c) if of_kind else ()), *_number_scores(y, p, c))
-    return _class_scores(target.astype(int), prediction, constant)
+        return (*(of_kind(*numbers) if of_kind else ()), *_number_scores(*numbers))
+    return _class_scores(target.astype(int), prediction, constant, weight)
 
 
 # --- numbers -------------------------------------------------------------------------------------
 
 
-def _number_scores(y: Floats, p: Floats, constant: Floats) -> tuple[Score, ...]:
+def _number_scores(y: Floats, p: Floats, constant: Floats, w: Floats) -> tuple[Score, ...]:
     return (
-        _smooth("R²", r_squared, y, p, constant,
+        _smooth("R²", r_squared, y, p, constant, w,
                 "Share of the variation of the target that the model explains; 1 is perfect."),
-        _smooth("RMSE", root_mean_squared_error, y, p, constant,
+        _smooth("RMSE", root_mean_squared_error, y, p, constant, w,
                 "Typical size of an error, in the target's units; large errors count more."),
-        _smooth("MAE", mean_absolute_error, y, p, constant,
+        _smooth("MAE", mean_absolute_error, y, p, constant, w,
                 "Mean size of an error, in the target's units."),
-        _smooth("Mean error", mean_error, y, p, constant,
+        _smooth("Mean error", mean_error, y, p, constant, w,
                 "Prediction minus target on average; 0 means neither too high nor too low."),
     )  # fmt: skip
 
 
-def _poisson_scores(y: Floats, p: Floats, constant: Floats) -> tuple[Score, ...]:
-    return _deviance_scores(poisson_deviance, y, p, constant)
+def _poisson_scores(y: Floats, p: Floats, constant: Floats, w: Floats) -> tuple[Score, ...]:
+    return _deviance_scores(poisson_deviance, y, p, constant, w)
 
 
-def _gamma_scores(y: Floats, p: Floats, constant: Floats) -> tuple[Score, ...]:
-    return _deviance_scores(gamma_deviance, y, p, constant)
+def _gamma_scores(y: Floats, p: Floats, constant: Floats, w: Floats) -> tuple[Score, ...]:
+    return _deviance_scores(gamma_deviance, y, p, constant, w)
 
 
 def _deviance_scores(
-    deviance: Callable[[Floats, Floats], Floats], y: Floats, p: Floats, constant: Floats
+    deviance: Callable[[Floats, Floats], Floats],
+    y: Floats,
+    p: Floats,
+    constant: Floats,
+    w: Floats,
 ) -> tuple[Score, ...]:
-    def mean_deviance(y: Floats, p: Floats) -> tuple[float, Floats]:
-        return _mean(deviance(y, p))
+    def mean_deviance(y: Floats, p: Floats, w: Floats) -> tuple[float, Floats]:
+        return _mean(deviance(y, p), w)
 
-    def explained(y: Floats, p: Floats) -> tuple[float, Floats]:
+    def explained(y: Floats, p: Floats, w: Floats) -> tuple[float, Floats]:
         # The deviance of the mean has no slope at the mean, so that ȳ may count as known.
-        return _one_minus_ratio(deviance(y, p), deviance(y, np.full_like(y, y.mean())))
+        return _one_minus_ratio(deviance(y, p), deviance(y, np.full_like(y, _average(y, w))), w)
 
     return (
-        _smooth("D²", explained, y, p, constant,
+        _smooth("D²", explained, y, p, constant, w,
                 "Share of the deviance that the model explains; 1 is perfect, 0 a constant."),
-        _smooth("Mean deviance", mean_deviance, y, p, constant,
+        _smooth("Mean deviance", mean_deviance, y, p, constant, w,
                 "What the model was fitted to make small; its unit has no meaning of its own."),
-        _smooth("Predicted / actual", ratio_of_means, y, p, constant,
+        _smooth("Predicted / actual", ratio_of_means, y, p, constant, w,
                 "Sum of predictions over sum of targets; 1 means neither too high nor too low."),
     )  # fmt: skip
 
@@ -111,29 +120,30 @@ def _deviance_scores(
 _COUNT_SCORES = {"Poisson": _poisson_scores, "Gamma": _gamma_scores}
 
 
-def r_squared(y: Floats, p: Floats) -> tuple[float, Floats]:
-    return _one_minus_ratio((p - y) ** 2, (y - y.mean()) ** 2)
+def r_squared(y: Floats, p: Floats, w: Floats) -> tuple[float, Floats]:
+    return _one_minus_ratio((p - y) ** 2, (y - _average(y, w)) ** 2, w)
 
 
-def root_mean_squared_error(y: Floats, p: Floats) -> tuple[float, Floats]:
-    mean, influence = _mean((p - y) ** 2)
+def root_mean_squared_error(y: Floats, p: Floats, w: Floats) -> tuple[float, Floats]:
+    mean, influence = _mean((p - y) ** 2, w)
     root = float(np.sqrt(mean))
     return root, influence / (2 * root) if root > 0 else influence
 
 
-def mean_absolute_error(y: Floats, p: Floats) -> tuple[float, Floats]:
-    return _mean(np.abs(p - y))
+def mean_absolute_error(y: Floats, p: Floats, w: Floats) -> tuple[float, Floats]:
+    return _mean(np.abs(p - y), w)
 
 
-def mean_error(y: Floats, p: Floats) -> tuple[float, Floats]:
-    return _mean(p - y)
+def mean_error(y: Floats, p: Floats, w: Floats) -> tuple[float, Floats]:
+    return _mean(p - y, w)
 
 
-def ratio_of_means(y: Floats, p: Floats) -> tuple[float, Floats]:
-    if not y.mean():
+def ratio_of_means(y: Floats, p: Floats, w: Floats) -> tuple[float, Floats]:
+    actual = _average(y, w)
+    if not actual:
         return np.nan, np.zeros_like(y)
-    ratio = float(p.mean() / y.mean())
-    return ratio, (p - ratio * y) / y.mean()
+    ratio = _average(p, w) / actual
+    return ratio, _relative(w) * (p - ratio * y) / actual
 
 
 def poisson_deviance(y: Floats, p: Floats) -> Floats:
@@ -150,64 +160,86 @@ def gamma_deviance(y: Floats, p: Floats) -> Floats:
 # --- classes -------------------------------------------------------------------------------------
 
 
-def _class_scores(y: NDArray[np.int64], p: Floats, constant: Floats) -> tuple[Score, ...]:
-    value, influence = auc(y, p)
+def _class_scores(y: Ints, p: Floats, constant: Floats, w: Floats) -> tuple[Score, ...]:
     several = p.shape[1] > 2
-    of_classes = " Mean over the classes, each against the rest." if several else ""
-    low, high = _between_0_and_1(value, _error(influence))
-    hits = (p.argmax(axis=1) == y).astype(np.float64)
-    guess = (constant.argmax(axis=1) == y).astype(np.float64)
+    hits = _average(p.argmax(axis=1) == y, w)
+    guess = _average(constant.argmax(axis=1) == y, w)
     return (
-        Score("AUC", value, low, high, 0.5,
-              "Chance that a row of the class is ranked above one that is not; 0.5 is a coin, 1"
-              f" perfect.{of_classes}", DELONG),
-        _smooth("Log loss", log_loss, y, p, constant,
+        auc_score(*auc(y, p, w), " Mean over the classes, each against the rest." * several),
+        _smooth("Log loss", log_loss, y, p, constant, w,
                 "Mean surprise at the true class; 0 is perfect, and sure mistakes cost much."),
-        _smooth("Brier score", brier, y, p, constant,
+        _smooth("Brier score", brier, y, p, constant, w,
                 "Mean squared error of the probabilities; 0 is perfect."),
-        Score("Accuracy", float(hits.mean()), *wilson(hits.mean(), len(hits)),
-              float(guess.mean()), "Share of rows whose most probable class is the true one.",
+        Score("Accuracy", hits, *wilson(hits, effective_rows(w)), guess,
+              "Share of rows whose most probable class is the true one.",
               WILSON, is_share=True),
     )  # fmt: skip
 
 
-def log_loss(y: NDArray[np.int64], p: Floats) -> tuple[float, Floats]:
-    return _mean(-np.log(np.maximum(p[np.arange(len(y)), y], _SMALLEST)))
+def log_loss(y: Ints, p: Floats, w: Floats) -> tuple[float, Floats]:
+    return _mean(-np.log(np.maximum(p[np.arange(len(y)), y], _SMALLEST)), w)
 
 
-def brier(y: NDArray[np.int64], p: Floats) -> tuple[float, Floats]:
+def brier(y: Ints, p: Floats, w: Floats) -> tuple[float, Floats]:
     """Two classes: squared error of the second's probability; more: summed over the classes."""
     if p.shape[1] == 2:
-        return _mean((p[:, 1] - y) ** 2)
-    return _mean(((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1))
+        return _mean((p[:, 1] - y) ** 2, w)
+    return _mean(((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1), w)
 
 
-def auc(y: NDArray[np.int64], p: Floats) -> tuple[float, Floats]:
+def auc_score(value: float, influence: Floats, of_what: str = "") -> Score:
+    """The AUC as a score."""
+    meaning = (
+        "Chance that a row of the class is ranked above one that is not; 0.5 is a coin, 1 perfect."
+    )
+    low, high = _between_0_and_1(value, _error(influence))
+    return Score("AUC", value, low, high, 0.5, meaning + of_what, DELONG)
+
+
+def auc(y: Ints, p: Floats, w: Floats) -> tuple[float, Floats]:
     """Area under the ROC curve, the mean over the classes that occur, each against the rest."""
     classes = [1] if p.shape[1] == 2 else range(p.shape[1])
-    found = [_auc_of(y == k, p[:, k]) for k in classes if 0 < (y == k).sum() < len(y)]
-    if not found:
+    found = [auc_of_class(y == k, p[:, k], w) for k in classes]
+    defined = [one for one in found if not np.isnan(one[0])]
+    if not defined:
         return np.nan, np.zeros(len(y))
-    values, influences = zip(*found, strict=True)
+    values, influences = zip(*defined, strict=True)
     return float(np.mean(values)), np.mean(influences, axis=0)
 
 
-def _auc_of(positive: NDArray[np.bool_], p: Floats) -> tuple[float, Floats]:
-    """DeLong's placements: the share of the other side that each row is ranked beyond."""
-    n, n_positive = len(p), int(positive.sum())
-    n_negative = n - n_positive
-    rank = rankdata(p)
-    placement = np.empty(n)
-    placement[positive] = (rank[positive] - rankdata(p[positive])) / n_negative
-    placement[~positive] = 1 - (rank[~positive] - rankdata(p[~positive])) / n_positive
-    value = float(placement[positive].mean())
-    return value, (placement - value) * n / np.where(positive, n_positive, n_negative)
+def auc_of_class(positive: NDArray[np.bool_], p: Floats, w: Floats) -> tuple[float, Floats]:
+    """DeLong's placements: the share of the other side that each row is ranked beyond.
+
+    NaN where one of the sides has no rows.
+    """
+    if positive.all() or not positive.any():
+        return np.nan, np.zeros(len(p))
+    place = np.unique(p, return_inverse=True)[1]
+
+    def beyond(side: NDArray[np.bool_]) -> Floats:
+        """For every row the share of that side with a lower p; equal ones count half."""
+        of_value = np.bincount(place, weights=np.where(side, w, 0.0))
+        return np.asarray((of_value.cumsum() - of_value / 2)[place] / of_value.sum())
+
+    placement = np.where(positive, beyond(~positive), 1 - beyond(positive))
+    value = _average(placement[positive], w[positive])
+    of_side = np.where(positive, w[positive].sum(), w[~positive].sum())
+    return value, (placement - value) * w * len(p) / of_side
 
 
 # --- intervals -----------------------------------------------------------------------------------
 
 
-def wilson(share: float, n: int) -> tuple[float, float]:
+def effective_rows(weight: Floats) -> float:
+    """How many rows of equal weight would know as much (Kish).
+
+    >>> effective_rows(np.array([1.0, 1.0, 1.0])), effective_rows(np.array([2.0, 1.0, 0.0]))
+    (3.0, 1.8)
+    """
+    return float(weight.sum() ** 2 / (weight**2).sum()) if len(weight) else 0.0
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
     """Wilson's 95% interval of a share of n rows.
 
     >>> [round(x, 3) for x in wilson(0.0, 20)]
@@ -217,12 +249,13 @@ def wilson(share: float, n: int) -> tuple[float, float]:
         return np.nan, np.nan
     center = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    return max(float(center - half), 0.0), min(float(center + half), 1.0)
+    low, high = float(center - half), float(center + half)
+    return low if share > 0 else 0.0, high if share < 1 else 1.0
 
 
-def mean_interval(values: Floats) -> tuple[float, float]:
+def mean_interval(values: Floats, weight: Floats) -> tuple[float, float]:
     """95% interval of a mean; not known for a single value."""
-    mean, influence = _mean(values)
+    mean, influence = _mean(values, weight)
     error = _error(influence)
     return mean - Z * error, mean + Z * error
 
@@ -230,27 +263,39 @@ def mean_interval(values: Floats) -> tuple[float, float]:
 def _smooth(
     name: str,
     measure: Callable[..., tuple[float, Floats]],
-    y: Floats | NDArray[np.int64],
+    y: Floats | Ints,
     p: Floats,
     constant: Floats,
+    w: Floats,
     meaning: str,
 ) -> Score:
-    value, influence = measure(y, p)
+    value, influence = measure(y, p, w)
     half = Z * _error(influence)
-    return Score(name, value, value - half, value + half, measure(y, constant)[0], meaning, DELTA)
+    baseline = measure(y, constant, w)[0]
+    return Score(name, value, value - half, value + half, baseline, meaning, DELTA)
 
 
-def _mean(values: Floats) -> tuple[float, Floats]:
-    mean = float(values.mean())
-    return mean, values - mean
+def _mean(values: Floats, w: Floats) -> tuple[float, Floats]:
+    mean = _average(values, w)
+    return mean, _relative(w) * (values - mean)
 
 
-def _one_minus_ratio(part: Floats, whole: Floats) -> tuple[float, Floats]:
+def _one_minus_ratio(part: Floats, whole: Floats, w: Floats) -> tuple[float, Floats]:
     """1 - mean(part) / mean(whole), by the delta method."""
-    if whole.mean() <= 0:
+    total = _average(whole, w)
+    if total <= 0:
         return np.nan, np.zeros_like(part)
-    ratio = float(part.mean() / whole.mean())
-    return 1 - ratio, -(part - ratio * whole) / whole.mean()
+    ratio = _average(part, w) / total
+    return 1 - ratio, -_relative(w) * (part - ratio * whole) / total
+
+
+def _average(values: NDArray[Any], w: Floats) -> float:
+    return float(np.average(values, weights=w))
+
+
+def _relative(w: Floats) -> Floats:
+    """Weights as multiples of their mean."""
+    return np.asarray(w / w.mean())
 
 
 def _error(influence: Floats) -> float:

@@ -1,5 +1,6 @@
 /* The parts of the page that only show. */
 const SHOWN_FEATURES = 15;
+const SHOWN_CLASSES = 20;
 
 function summarySection(view) {
   const cards = view.scores.slice(0, 4).map((score) => h("div", { class: "card" },
@@ -12,13 +13,51 @@ function summarySection(view) {
 }
 
 function scoreSection(view) {
-  return section("scores", "Scores", view.intro.scores,
+  return section("scores", "Scores", view.intro.scores, view.weights.map((line) => h("p", {}, line)),
     table("Scores", ["score", { text: "value", number: true }, { text: "95% interval", number: true },
       { text: "constant guess", number: true }, "what it means", "interval"],
     view.scores.map((score) => [score.name, h("strong", {}, score.value), score.interval, score.baseline,
-      score.meaning, score.method])),
-    h("h3", {}, "Calibration"), h("p", { class: "intro" }, view.intro.calibration),
-    h("div", { class: "charts" }, view.calibration.map((item) => calibrationChart(item, Boolean(view.classes)))));
+      h("span", { class: "long" }, score.meaning), h("span", { class: "one-line" }, score.method)])),
+    view.classes ? classesPart(view) : null,
+    h("div", { class: "pairs" },
+      view.on_classes && view.on_classes.roc.length ? titled("ROC curve", view.intro.roc, rocChart(view)) : null,
+      titled("Calibration", view.intro.calibration,
+        view.calibration.map((item) => calibrationChart(item, Boolean(view.classes))))));
+}
+
+/* A picture with its heading and what it is for. */
+function titled(title, intro, content) {
+  return h("div", {}, h("h3", {}, title), h("p", { class: "intro" }, intro), h("div", { class: "charts" }, content));
+}
+
+/* Predicted against true classes. A matrix of many classes is none to read; it is in the data. */
+function classesPart(view) {
+  const { rates } = view.on_classes, several = view.classes.length > 2;
+  const percents = ["share", "predicted", "recall", "precision"];
+  const titles = ["share", "predicted share", "recall", "precision", ...(several ? ["AUC", "95% interval"] : [])];
+  return h("div", {}, h("h3", {}, "Classes"), h("p", { class: "intro" }, view.intro.classes),
+    view.classes.length <= SHOWN_CLASSES ? confusionTable(view) : null,
+    table("Rates of the classes", ["class", ...titles.map((text) => ({ text: text, number: true }))],
+      rates.map((one, k) => [named(view.classes[k]), ...percents.map((name) => percent(one[name])),
+        ...(several ? [one.auc, one.interval] : [])]), SHOWN_CLASSES));
+}
+
+/* Every row of the matrix is a true class; the darker a cell, the larger its share of that class. */
+function confusionTable(view) {
+  const lines = view.on_classes.confusion.map((row, k) => {
+    const total = row.reduce((a, b) => a + b, 0);
+    return h("tr", {}, h("th", { scope: "row" }, named(view.classes[k])), row.map((weight, j) => {
+      const share = total > 0 ? weight / total : 0;
+      const cell = h("td", { class: "number cell " + (j === k ? "hit" : "miss") }, h("strong", {}, counted(weight)), " ",
+        h("span", { class: "quiet" }, total > 0 ? percent(share) : ""));
+      cell.style.setProperty("--share", share.toFixed(3));
+      return cell;
+    }));
+  });
+  const head = [h("tr", {}, h("td", {}), h("th", { scope: "colgroup", colspan: view.classes.length }, "predicted")),
+    h("tr", {}, h("th", { scope: "col" }, "true"), view.classes.map((name) => h("th", { scope: "col", class: "number" }, named(name))))];
+  return h("div", { class: "scroll confusion", role: "region", tabindex: "0", "aria-label": "Confusion matrix" },
+    h("table", {}, h("thead", {}, head), h("tbody", {}, lines)));
 }
 
 function leafSection(view, onLeaf) {
@@ -45,7 +84,7 @@ function featureSection(view) {
     ["feature", { text: "effect", number: true }, "", { text: "gain", number: true },
       { text: "splits", number: true }, "in training"],
     view.features.map((feature) => [named(feature.label, feature.name), percent(feature.effect),
-      plainBar(feature.effect / largest), percent(feature.gain), String(feature.splits), inTraining(feature)]), SHOWN_FEATURES));
+      plainBar(feature.effect / largest), percent(feature.gain), String(feature.splits), h("span", { class: "one-line" }, inTraining(feature))]), SHOWN_FEATURES));
 }
 
 function inTraining(feature) {
@@ -63,15 +102,29 @@ function gainSection(view) {
     return disclosure([`Split ${k + 1}: `, ruleOf(split.rule), ` (${count(split.rows)} rows)`], k === 0,
       h("div", { class: "charts" }, split.candidates.map((candidate) => h("figure", { class: "gain" },
         h("figcaption", { class: candidate.chosen ? "chosen" : "" }, candidate.chosen ? "chosen: " : "",
-          around(candidate.text), h("span", { class: "quiet" }, ` gain ${number(candidate.gain)}`)),
+          around(candidate.text), h("span", { class: "quiet" }, gainText(candidate))),
         candidate.points.length ? gainChart(candidate, highest) : null))));
   }));
 }
 
+/* Test rows that are in no bar below a curve. */
+function rowsAside(rows) {
+  const parts = [[rows.beyond, "beyond"], [rows.missing, "missing"]].filter(([share]) => share > 0.0005)
+    .map(([share, text]) => `${percent(share)} ${text}`);
+  return parts.length ? h("div", { class: "quiet" }, "Test rows: " + parts.join(", ")) : null;
+}
+
+/* The gains of sets of categories are kept without the sets: which is the chosen one is not known. */
+function gainText(candidate) {
+  const isOfBest = candidate.chosen && !candidate.number;
+  return `${isOfBest ? "; best set:" : ","} gain ${number(candidate.gain)}`;
+}
+
 function curveSection(view) {
-  return section("curves", "Curves", view.intro.curves, h("div", { class: "charts" }, view.curves.map((curve) =>
+  return section("curves", "Curves", view.intro.curves, h("p", { class: "intro" }, view.intro.densities), h("div", { class: "charts" }, view.curves.map((curve) =>
     h("figure", { class: "shared-curve" }, h("figcaption", {}, "curve(", named(curve.label, curve.name), ")"), curveChart(curve),
-      h("div", { class: "quiet points" }, curve.marks.map(([at, value]) => `${number(at, 5)} → ${number(value, 5)}`).join(", "))))));
+      rowsAside(curve.rows), disclosure(`${curve.marks.length} points`, false, h("div", { class: "quiet" },
+        curve.marks.map(([at, value]) => `${number(at, 5)} → ${number(value, 5)}`).join(", ")))))));
 }
 
 const LEVELS = ["", "look", "changed"];
@@ -82,7 +135,7 @@ function dataSection(view) {
   const rows = notes.map((note) => [named(note.label, note.feature), badge(note.level),
     note.remarks.join("; ") + (note.new_categories.length ? ": " + note.new : ""),
     note.missing_training === null ? "not kept" : percent(note.missing_training), percent(note.missing_test),
-    percent(note.outside), note.shift === null ? "" : (note.shift > 0 ? "+" : "") + note.shift.toFixed(2).replace("-", "−"),
+    percent(note.outside), note.shift === null ? "" : inLine(1)(note.shift, true),
     note.stability === null ? "" : note.stability.toFixed(3)]);
   const header = ["feature", "", "remark", { text: "missing, training", number: true },
     { text: "missing, test", number: true }, { text: "outside", number: true },

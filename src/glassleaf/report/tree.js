@@ -1,11 +1,6 @@
 /* The tree from left to right: lines in SVG, nodes as elements that can be chosen. */
 const NODE = { inner: 136, leaf: 184, height: 62, down: 78, pad: 10, page: 1070, letter: 8 };
 
-/* A box has little room: the whole text is its title. */
-function brief(target) {
-  return target.replace(/^mean target /, "mean ");
-}
-
 function drawTree(view, onLeaf) {
   const depth = Math.max(...view.nodes.map((node) => node.depth));
   const places = placeNodes(view.nodes, levelWidth(depth));
@@ -90,8 +85,8 @@ function edgeLabel(parts, from, to) {
 function treeItem(view, node, onLeaf) {
   const isLeaf = node.leaf !== null;
   const lines = isLeaf
-    ? [h("strong", {}, "Leaf " + node.leaf), h("span", {}, brief(node.target))]
-    : [h("strong", {}, h("bdi", { title: node.feature }, middle(node.feature, 14)), "?"), h("span", {}, brief(node.target))];
+    ? [h("strong", {}, "Leaf " + node.leaf), h("span", {}, node.brief)]
+    : [h("strong", {}, h("bdi", { title: node.feature }, middle(node.feature, 14)), "?"), h("span", {}, node.brief)];
   const rows = `${count(node.rows)} rows` + (isLeaf ? ` (${percent(node.share)})` : "");
   const item = h("div", { class: isLeaf ? "node leaf" : "node inner", role: "treeitem", tabindex: "-1",
     "data-node": node.id, "aria-level": node.depth + 1, "aria-expanded": isLeaf ? null : "true",

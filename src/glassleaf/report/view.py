@@ -21,11 +21,15 @@ from glassleaf.explanations.rules import Condition
 from glassleaf.explanations.text import target_text
 from glassleaf.report import prose
 from glassleaf.report.contents import Contents
+from glassleaf.report.densities import Density
 
 Parts = list[str]
 
 # A curve keeps so many points at most: more could not be seen, and would make large pages.
 _CURVE_POINTS = 200
+# Terms that are 1 or 0, and the rows below which a coefficient of one rests on next to nothing.
+_INDICATORS = ("category", "missing")
+_FEW_ROWS = 10
 # Longest name in a table or form; the page shortens it further where there is no room.
 _LABEL = 200
 # What stands for a category that training never saw; others are positions.
@@ -37,7 +41,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
     model = contents.model
     view = {
         "title": contents.title,
-        "version": contents.version,
+        "origin": prose.origin(contents),
         "intro": prose.INTRO,
         "definitions": prose.DEFINITIONS,
         "summary": prose.summary(contents),
@@ -46,13 +50,16 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "classes": None if model.classes is None else [words.class_name(c) for c in model.classes],
         "outputs": [words.name(output) if output else "" for output in model.outputs],
         "scores": _scores(contents),
-        "calibration": [
-            {"name": words.name(name), "bins": bins} for name, bins in contents.calibration.items()
-        ],
+        "weights": prose.weight_note(contents),
+        "on_classes": _classes(contents),
+        "calibration": _calibration(contents),
         "features": [_feature(contents, feature) for feature in _by_importance(model)],
         "nodes": [_node(model, node) for node in model.nodes],
         "leaves": _leaves(contents),
-        "curves": [_curve(model, curve) for curve in model.curves],
+        "curves": [
+            _curve(model, curve, density)
+            for curve, density in zip(model.curves, contents.densities, strict=True)
+        ],
         "distribution": {
             "axis": words.name(contents.leaves.axis),
             "edges": contents.leaves.edges,
@@ -99,6 +106,29 @@ def _scores(contents: Contents) -> list[dict[str, str]]:
     ]
 
 
+def _classes(contents: Contents) -> dict[str, Any] | None:
+    found = contents.classes
+    if found is None:
+        return None
+    rates = [
+        {
+            **{name: getattr(one, name) for name in ("share", "predicted", "recall", "precision")},
+            "auc": prose.score_text(one.auc),
+            "interval": prose.interval_text(one.auc),
+        }
+        for one in found.classes
+    ]
+    return {"confusion": found.confusion, "rates": rates, "roc": found.roc}
+
+
+def _calibration(contents: Contents) -> list[dict[str, Any]]:
+    labels = {str(label): words.class_name(label) for label in contents.model.classes or ()}
+    return [
+        {"name": labels.get(name, name), "bins": bins}
+        for name, bins in contents.calibration.items()
+    ]
+
+
 def _by_importance(model: ModelExplanation) -> list[Feature]:
     return sorted(model.features, key=lambda feature: -feature.effect_share)
 
@@ -135,12 +165,21 @@ def _node(model: ModelExplanation, node: Node) -> dict[str, Any]:
         "rows": node.rows,
         "share": node.share,
         "target": target_text(model, node.target),
+        "brief": _brief(model, node.target),
         "sides": None
         if split is None
         else [condition_parts(split.condition), condition_parts(split.otherwise)],
         "children": None if split is None else [split.left, split.right],
         "feature": None if split is None else words.name(split.feature),
     }
+
+
+def _brief(model: ModelExplanation, target: tuple[float, ...]) -> str:
+    """What a box of the tree has room for: a mean, or the share of one class."""
+    if model.classes is None:
+        return f"mean {words.number(target[0], 4)}"
+    shown = 1 if len(target) == 2 else int(np.argmax(target))
+    return f"{words.percent(target[shown])} {words.class_name(model.classes[shown])}"
 
 
 def _leaves(contents: Contents) -> list[dict[str, Any]]:
@@ -178,9 +217,21 @@ def _formula(model: ModelExplanation, leaf: Node, output: int) -> dict[str, Any]
                 "coef": coef,
                 "influence": coef * leaf.spread[t],
                 "signed": term.kind == "number",
+                "support": _support(leaf, t) if term.kind in _INDICATORS else None,
             }
         )
     return {"intercept": leaf.intercept[output], "terms": terms}
+
+
+def _support(leaf: Node, t: int) -> dict[str, Any]:
+    """How many training rows of the leaf an indicator is 1 for: its coefficient rests on these.
+
+    The model keeps the weighted share; where rows had weights it says nothing of their number.
+    """
+    if leaf.weight != leaf.rows:
+        return {"text": words.percent(leaf.mean[t]), "few": False}
+    rows = round(leaf.mean[t] * leaf.rows)
+    return {"text": prose.rows_text(rows), "few": rows < _FEW_ROWS}
 
 
 def _mean_parts(model: ModelExplanation, leaf: Node) -> list[list[float]]:
@@ -193,18 +244,20 @@ def _mean_parts(model: ModelExplanation, leaf: Node) -> list[list[float]]:
     return out.tolist()
 
 
-def _curve(model: ModelExplanation, curve: Curve) -> dict[str, Any]:
-    """A curve to draw: all its points, and those that were learned."""
+def _curve(model: ModelExplanation, curve: Curve, density: Density) -> dict[str, Any]:
+    """A curve to draw: all its points, those that were learned, and where the test rows are."""
     term = np.array([z for z, _ in curve.of_term])
     learned = to_raw(term, model.feature[curve.feature].knots).tolist()
     marks = [[x, value] for x, (_, value) in zip(learned, curve.of_term, strict=True)]
+    x, value = np.array(curve.points).T
+    inside = (x > density.low) & (x < density.high)
+    shown = np.array([density.low, *x[inside], density.high])
     return {
         "name": curve.feature,
         "label": words.name(curve.feature, _LABEL),
-        "points": curve.points,
+        "points": np.column_stack([shown, np.interp(shown, x, value)]).tolist(),
         "marks": marks,
-        "low": model.feature[curve.feature].low,
-        "high": model.feature[curve.feature].high,
+        "rows": density,
     }
 
 
@@ -231,12 +284,24 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     return {
         "text": condition_parts(candidate.condition, 24),
         "feature": candidate.feature,
-        "gain": candidate.gain,
+        "gain": _gain_at(candidate),
         "chosen": candidate.is_chosen,
         "number": is_number,
         "place": candidate.condition.high if is_number else None,
         "points": points,
     }
+
+
+def _gain_at(candidate: Candidate) -> float:
+    """The gain at the candidate's own threshold, if it has one.
+
+    A split that was chosen by a closer look need not be where its feature's gain is largest.
+    """
+    threshold = candidate.condition.high
+    if candidate.condition.categories is not None or np.isinf(threshold) or not candidate.curve:
+        return candidate.gain
+    position, gain = np.array(candidate.curve).T
+    return float(np.interp(threshold, position, gain))
 
 
 # --- rows ----------------------------------------------------------------------------------------

@@ -8,7 +8,11 @@ function whatIfSection(view, onPath, onLeaf) {
       h("p", {}, "This model cannot be scored in a page: " + view.no_model)) };
   }
   const scorer = glassleafScorer(view.model);
-  const inputs = new Map(view.features.map((feature) => [feature.column, input(feature, () => update())]));
+  const edited = () => {
+    picker.showEdited();
+    update();
+  };
+  const inputs = new Map(view.features.map((feature) => [feature.column, input(feature, edited)]));
   const result = h("div", { class: "panel result", id: "what-if-result" });
   const spoken = h("p", { class: "spoken", role: "status" });
   const choice = view.outputs.length > 1 ? classChoice(view, () => update()) : null;
@@ -23,26 +27,39 @@ function whatIfSection(view, onPath, onLeaf) {
     cells.forEach((cell, j) => inputs.get(j).set(cell));
     update();
   };
+  const picker = examplePicker(view, fill);
   const used = view.features.filter((feature) => feature.used);
   const unused = view.features.filter((feature) => !feature.used);
   const fields = (features) => h("div", { class: "fields" }, features.map((f) => inputs.get(f.column).element));
   const form = h("form", { class: "what-if-form", onsubmit: (event) => event.preventDefault() },
-    examplePicker(view, fill), fields(used),
+    picker.element, fields(used),
     unused.length ? disclosure(`${unused.length} columns that the model does not use`, false, fields(unused)) : null);
   fill(view.rows.typical);
   return { element: section("what-if", "What if", view.intro.what_if,
     h("div", { class: "what-if" }, form, h("div", {}, spoken, result))), leaf: () => scorer.leaf(rowOf(view, view.rows.typical)) };
 }
 
+/* Rows to start from. Once such a row was changed it is another, which the list then shows; to
+   choose the first one again takes it back. */
 function examplePicker(view, fill) {
+  const examples = view.rows.examples;
   const options = [h("option", { value: "-1" }, "a typical row (medians, most frequent categories)"),
-    ...view.rows.examples.map((example, k) => h("option", { value: String(k) },
+    ...examples.map((example, k) => h("option", { value: String(k) },
       `test row ${example.row}: predicted ${predicted(view, example.prediction)}, came ${example.target}`))];
+  const changed = h("option", { value: "edited" });
   const select = h("select", { id: "example", onchange: () => {
     const k = Number(select.value);
-    fill(k < 0 ? view.rows.typical : view.rows.examples[k].values);
+    changed.remove();
+    fill(k < 0 ? view.rows.typical : examples[k].values);
   } }, options);
-  return h("div", { class: "field picker" }, h("label", { for: "example" }, "Start from"), select);
+  return { element: h("div", { class: "field picker" }, h("label", { for: "example" }, "Start from"), select),
+    showEdited: () => {
+      if (select.value === "edited") return;
+      const start = Number(select.value) < 0 ? "the typical row" : "test row " + examples[Number(select.value)].row;
+      changed.textContent = `${start}, edited`;
+      select.prepend(changed);
+      select.value = "edited";
+    } };
 }
 
 function input(feature, changed) {
