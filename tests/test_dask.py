@@ -9,8 +9,8 @@ import time
 
 import needed
 import numpy as np
-import pandas as pd
 import pytest
+from partitions import assert_same_tree, case, named, problem
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.backends import dask as backend
@@ -21,43 +21,6 @@ da = needed.module("dask.array")
 dd = needed.module("dask.dataframe")
 
 
-def problem(n=1500, seed=0):
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "a": rng.normal(size=n),
-            "b": rng.normal(size=n),
-            "kind": rng.choice(["x", "y", "z"], n),
-            "heavy": np.exp(2 * rng.normal(size=n)),
-        }
-    )
-    X.loc[rng.random(n) < 0.1, "a"] = np.nan
-    X.loc[rng.random(n) < 0.1, "kind"] = None
-    y = np.where(X["kind"] == "x", X["b"], -X["b"]) + np.log(X["heavy"])
-    return X, (y + 0.3 * rng.normal(size=n)).to_numpy(), rng.uniform(0.0, 2.0, n)
-
-
-CASES = {
-    "regression": (ModelTreeRegressor, {"max_depth": 2}, lambda y: y),
-    "poisson": (
-        ModelTreeRegressor,
-        {"loss": "poisson", "max_depth": 1},
-        lambda y: np.floor(np.exp(np.clip(y, -3, 3))),
-    ),
-    "binary": (ModelTreeClassifier, {"max_depth": 1}, lambda y: np.where(y > 0, "yes", "no")),
-    "multiclass": (ModelTreeClassifier, {"max_depth": 1}, lambda y: np.digitize(y, [-0.5, 1])),
-}
-
-
-def assert_same_tree(tree, other):
-    np.testing.assert_array_equal(tree.feature, other.feature)
-    np.testing.assert_array_equal(tree.threshold, other.threshold)
-    np.testing.assert_array_equal(tree.categories, other.categories)
-    np.testing.assert_array_equal(tree.n_samples, other.n_samples)
-    np.testing.assert_allclose(tree.coef, other.coef, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(tree.loss, other.loss, rtol=1e-7)
-
-
 @pytest.fixture(scope="module")
 def client():
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
@@ -66,20 +29,17 @@ def client():
 
 
 @pytest.mark.parametrize("n_partitions", [1, 2, 7])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["regression", "poisson", "binary", "multiclass"])
 def test_partitions_give_the_tree_of_the_table(client, name, n_partitions):
-    X, y, weight = problem()
-    kind, settings, target_of = CASES[name]
-    target = target_of(y)
-    weighted = name in ("regression", "multiclass")
-    whole = kind(**settings).fit(X, target, sample_weight=weight if weighted else None)
-    frame = dd.from_pandas(X.assign(_y=target, _w=weight), npartitions=n_partitions, sort=False)
-    if not weighted:
-        frame = frame.drop(columns="_w")
-    spread = kind(**settings, backend=client).fit(frame, "_y", "_w" if weighted else None)
-    assert_same_tree(spread.tree_, whole.tree_)
+    depth = 2 if name == "regression" else 1
+    model, X, target, weight = case(name, max_depth=depth, backend=client)
+    frame, *names = named(X, target, weight)
+    model.fit(dd.from_pandas(frame, npartitions=n_partitions, sort=False), *names)
+    whole, *_ = case(name, max_depth=depth)
+    whole.fit(X, target, weight)
+    assert_same_tree(model.tree_, whole.tree_)
     if hasattr(whole, "classes_"):
-        np.testing.assert_array_equal(spread.classes_, whole.classes_)
+        np.testing.assert_array_equal(model.classes_, whole.classes_)
 
 
 def test_arrays_and_separate_targets(client):

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_streaming import assert_same_tree
+from partitions import assert_same_tree
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, parquet, partitioned
 from glassleaf.parquet import Held, ParquetRows
