@@ -129,11 +129,6 @@ def test_a_worker_is_killed_and_the_tree_is_the_same(client, monkeypatch):
     assert_same_tree(spread.tree_, whole.tree_)
 
 
-def script(text):
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(text)],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
-
-
 def test_no_scheduler_is_a_clear_error(monkeypatch):
     monkeypatch.setattr(backend, "_PATIENCE", 2.0)
     X, y, _ = problem(100)
@@ -197,21 +192,6 @@ def test_an_error_on_a_worker_is_passed_on(client, tmp_path):
     X.assign(_y=np.nan).to_parquet(tmp_path / "b.parquet")
     with pytest.raises(ValueError, match="b.parquet: y contains NaN"):
         ModelTreeRegressor(backend=client).fit(tmp_path, "_y")
-
-
-def test_a_local_fit_does_not_import_dask():
-    found = script(
-        """
-        import sys
-        import numpy as np
-        from glassleaf import ModelTreeRegressor
-        X = np.random.default_rng(0).normal(size=(200, 2))
-        ModelTreeRegressor().fit(X, X[:, 0]).predict(X)
-        assert not {"dask", "distributed"} & set(sys.modules), "dask was imported"
-        """
-    )
-    _, errors = found.communicate(timeout=60)
-    assert found.returncode == 0, errors
 
 
 INTERRUPTED = """

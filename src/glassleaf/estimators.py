@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 
 from glassleaf import _kernels, criteria, parameters
 from glassleaf.backends import Backend
-from glassleaf.backends.dask import is_collection, lazily
+from glassleaf.backends.engines import is_collection, lazily
 from glassleaf.criteria import Criterion
 from glassleaf.deployment import Deployable
 from glassleaf.errors import describe

@@ -1,4 +1,4 @@
-"""Training sets that come in pieces: Dask collections, and folders of Parquet files.
+"""Training sets that come in pieces: collections of an engine, and folders of Parquet files.
 
 The rows are read where they are needed, each piece by :func:`read_part`, which checks what whole
 tables are checked for before a fit: columns, types, targets, weights.
@@ -6,7 +6,7 @@ tables are checked for before a fit: columns, types, targets, weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.backends import Backend
-from glassleaf.backends import dask as on_dask
-from glassleaf.backends import stream as on_disk
+from glassleaf.backends import Backend, ShardedBackend, engines
+from glassleaf.backends.engines import Engine
+from glassleaf.backends.stream import StreamBackend
 from glassleaf.errors import describe
 from glassleaf.parquet import ParquetPiece, ParquetRows, kind_of
 from glassleaf.parts import Part
@@ -31,28 +31,33 @@ _LARGEST_NUMBER = 1e140
 # Size of the numbers of one piece of a Parquet folder, and the fewest rows worth a piece.
 _PIECE_BYTES = 1 << 27
 _FEWEST_ROWS = 1 << 14
+# The backends in this process.
+_HERE = ("local", "stream")
 
 
 def is_partitioned(X: Any) -> bool:
-    """Whether X is a Dask collection, or Parquet files."""
-    return isinstance(X, (str, Path, ParquetRows)) or on_dask.is_collection(X)
+    """Whether X is a collection of an engine, or Parquet files."""
+    return isinstance(X, (str, Path, ParquetRows)) or engines.is_collection(X)
 
 
 def check_backend(backend: Any, in_memory: bool) -> None:
     """Whether there is such a backend, and whether it takes such a table."""
-    names = ("local", "stream", "dask")
-    is_address = isinstance(backend, str) and "://" in backend
-    is_client = hasattr(backend, "submit") and hasattr(backend, "scheduler_info")
-    if not (is_address or is_client or (isinstance(backend, str) and backend in names)):
-        raise ValueError(
-            f"backend={describe(backend)} must be one of {', '.join(map(repr, names))}, the address"
-            " of a Dask scheduler ('tcp://...'), or a distributed.Client."
-        )
+    engine = engines.engine_meant(backend)
+    if engine is None and not _is_here(backend):
+        accepted = list(map(repr, _HERE))
+        for own in engines.ENGINES:
+            accepted += [repr(own.NAME), *own.OTHER_NAMES]
+        raise ValueError(f"backend={describe(backend)} must be one of {', '.join(accepted)}.")
     if in_memory and not (isinstance(backend, str) and backend == "local"):
+        collection = "" if engine is None else f"a {engine.COLLECTION}, or "
         raise TypeError(
-            f"backend={describe(backend)} takes a Dask DataFrame or Array, or the path of Parquet"
-            " files; X is a table in memory. dask.dataframe.from_pandas cuts one into partitions."
+            f"backend={describe(backend)} takes {collection}the path of Parquet files; X is a table"
+            " in memory, for which backend is 'local'."
         )
+
+
+def _is_here(backend: Any) -> bool:
+    return isinstance(backend, str) and backend in _HERE
 
 
 class Outline(FrameTable):
@@ -84,24 +89,27 @@ class Pieces:
     native: Any  # the outline as it came, for scikit-learn's check of names
     items: tuple[tuple[Any, Any, Any], ...]  # X, y, weight of every piece
     reading: Reading
+    engine: Engine | None = None  # whose collection it is
 
-    def open(self, backend: Any, n_threads: int) -> on_dask.DaskBackend | on_disk.StreamBackend:
+    def open(self, backend: Any, n_threads: int) -> ShardedBackend:
         """The backend in which the pieces are read."""
-        given = [(*item, number, self.reading) for number, item in enumerate(self.items)]
-        opened: on_dask.DaskBackend | on_disk.StreamBackend
-        read: Any = read_part
-        if isinstance(backend, str) and backend in ("local", "stream"):
-            if any(on_dask.is_collection(item[0]) or hasattr(item[0], "dask") for item in given):
-                raise ValueError(
-                    f"X is a Dask collection and backend={backend!r}: set it to 'dask'."
-                )
-            opened = on_disk.StreamBackend(n_threads, self.outline.n_columns)
-            read = reported(read_part)
+        meant = engines.engine_meant(backend)
+        if self.engine is not None and meant is not self.engine:
+            raise ValueError(
+                f"X is a {self.engine.COLLECTION} and backend={describe(backend)}: set it to"
+                f" {self.engine.NAME!r}."
+            )
+        read: Callable[..., Part] = read_part
+        n_columns = self.outline.n_columns
+        opened: ShardedBackend
+        if meant is None:
+            opened, read = StreamBackend(n_threads, n_columns), reported(read_part)
         else:
-            where = None if isinstance(backend, str) and backend == "dask" else backend
-            opened = on_dask.DaskBackend(where, n_threads, self.outline.n_columns)
+            opened = meant.connect(backend, n_threads, n_columns)
         try:
-            opened.read(read, given)
+            opened.read(
+                read, [(*item, number, self.reading) for number, item in enumerate(self.items)]
+            )
         except BaseException:
             opened.__exit__(None, None, None)
             raise
@@ -123,18 +131,26 @@ def find_pieces(X: Any, y: Any, sample_weight: Any, numeric_target: bool) -> Pie
         X = ParquetRows(Path(X))
     if isinstance(X, ParquetRows):
         return _parquet_pieces(X, y, sample_weight, numeric_target)
-    meta = on_dask.outline(X)
-    table = _outline(meta, [name for name in (y, sample_weight) if isinstance(name, str)])
-    xs = on_dask.pieces(X)
+    engine = engines.engine_of(X)
+    assert engine is not None
+    return _collection_pieces(engine, X, y, sample_weight, numeric_target)
+
+
+def _collection_pieces(engine: Engine, X: Any, y: Any, weight: Any, numeric_target: bool) -> Pieces:
+    meta = engine.outline(X)
+    table = _outline(meta, [name for name in (y, weight) if isinstance(name, str)])
+    xs = engine.pieces(X)
     columns: list[list[Any]] = []
-    for name, given in (("y", y), ("sample_weight", sample_weight)):
+    for name, given in (("y", y), ("sample_weight", weight)):
         if given is None or isinstance(given, str):
             columns.append([None] * len(xs))
             continue
-        if not on_dask.is_collection(given):
-            raise TypeError(f"{name}={describe(given)} must be a Dask collection, as X is, or the"
-                            " name of a column of X.")  # fmt: skip
-        columns.append(on_dask.pieces(given))
+        if not engine.is_collection(given):
+            raise TypeError(
+                f"{name}={describe(given)} must be a {engine.COLLECTION}, as X is, or the name of a"
+                " column of X."
+            )
+        columns.append(engine.pieces(given))
         if len(columns[-1]) != len(xs):
             raise ValueError(
                 f"X has {len(xs)} partitions and {name} has {len(columns[-1])}: they must be the"
@@ -142,8 +158,9 @@ def find_pieces(X: Any, y: Any, sample_weight: Any, numeric_target: bool) -> Pie
             )
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
-    reading = _reading(table, y, sample_weight, numeric_target)
-    return Pieces(table, _native(table, meta), tuple(zip(xs, *columns, strict=True)), reading)
+    reading = _reading(table, y, weight, numeric_target)
+    items = tuple(zip(xs, *columns, strict=True))
+    return Pieces(table, _native(table, meta), items, reading, engine)
 
 
 def _native(table: Table, meta: Any) -> Any:
@@ -172,7 +189,7 @@ def _outline(meta: Any, others: Sequence[str]) -> Table:
     """Names and types of the columns but for the target and the weight."""
     if isinstance(meta, np.ndarray):
         if meta.dtype.kind not in "fiub":
-            raise TypeError(f"X has the type {meta.dtype}; a Dask Array must hold numbers.")
+            raise TypeError(f"X has the type {meta.dtype}; an array must hold numbers.")
         return ArrayTable(meta)
     frame = nw.from_native(meta, eager_only=True)
     absent = [name for name in others if name not in frame.columns]
