@@ -78,6 +78,133 @@ def test_messages_know_the_engines(second):
         ModelTreeRegressor(backend="lists").fit(X, y)
 
 
+# --- partitions that differ ----------------------------------------------------------------------
+
+# What the second of three partitions may have been turned into without a change of the tree.
+HARMLESS = {
+    "columns in another order": lambda piece: piece[piece.columns[::-1]],
+    "fewer bits": lambda piece: piece.assign(count=piece["count"].astype("int8")),
+    "floats": lambda piece: piece.assign(count=piece["count"].astype("float32")),
+    "nullable numbers": lambda piece: piece.assign(count=piece["count"].astype("Int64")),
+    "objects": lambda piece: piece.assign(count=piece["count"].astype(object)),
+    "numbers for flags": lambda piece: piece.assign(flag=piece["flag"].astype(int)),
+    "categories": lambda piece: piece.assign(kind=piece["kind"].astype("category")),
+    "text for categories": lambda piece: piece.assign(level=piece["level"].astype(str)),
+    "other categories": lambda piece: piece.assign(level=piece["level"].cat.set_categories(["no"])),
+}
+
+
+@pytest.mark.parametrize("change", HARMLESS.values(), ids=HARMLESS)
+def test_a_partition_may_look_different(second, change):
+    X, y, _ = problem(900)
+    X["flag"] = X["b"] > 0
+    X["level"] = np.where(X["a"] > 0, "yes", "no")
+    X.loc[300:599, "level"] = "no"  # the second partition lacks a category
+    X["level"] = X["level"].astype("category")
+    whole = ModelTreeRegressor(max_depth=2).fit(X, y)
+    pieces = cut(X.assign(_y=y), 3)
+    pieces[1] = change(pieces[1])
+    pieces.insert(1, pieces[0].iloc[:0])
+    model = ModelTreeRegressor(max_depth=2, backend="lists").fit(Frames(pieces), "_y")
+    assert_same_tree(model.tree_, whole.tree_)
+
+
+def test_columns_may_have_numbers_for_names(second):
+    X, y, _ = problem(300)
+    X = X[["a", "b", "heavy"]].set_axis([0, 1, 2], axis=1)
+    whole = ModelTreeRegressor(max_depth=1).fit(X, y)
+    given = Frames(cut(X, 2)), Frames(np.array_split(y, 2))
+    model = ModelTreeRegressor(max_depth=1, backend="lists").fit(*given)
+    assert_same_tree(model.tree_, whole.tree_)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", "float32", "bool", "<U3", "O"])
+def test_classes_have_the_type_of_the_labels(second, kind):
+    X, y, _ = problem(300)
+    labels = np.where(y > 0, "yes", "no") if kind in ("<U3", "O") else y > 0
+    labels = labels.astype(kind)
+    whole = ModelTreeClassifier(max_depth=0).fit(X, labels)
+    given = Frames(cut(X, 3)), Frames(np.array_split(labels, 3))
+    model = ModelTreeClassifier(max_depth=0, backend="lists").fit(*given)
+    assert model.classes_.dtype == whole.classes_.dtype
+    assert model.classes_.tolist() == whole.classes_.tolist()
+
+
+@pytest.mark.parametrize(("kinds", "together"), [(["i8", "f8"], "f8"), (["?", "i4"], "i4")])
+def test_labels_of_several_types_become_those_of_one_table(second, kinds, together):
+    X, y, _ = problem(300)
+    for order in (kinds, kinds[::-1]):
+        labels = [
+            (part > 0).astype(kind) for part, kind in zip(np.array_split(y, 2), order, strict=True)
+        ]
+        given = Frames(cut(X, 2)), Frames(labels)
+        model = ModelTreeClassifier(max_depth=0, backend="lists").fit(*given)
+        assert model.classes_.dtype == together
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ({0: -1.0}, "must give every class a finite weight"),
+        ({0: np.nan}, "must give every class a finite weight"),
+        ({0: 0.0, 1: 0.0, 2: 0.0}, "must give every class a finite weight"),
+        ({5: 1.0}, "not in class_weight"),
+        ("even", "class_weight"),
+    ],
+)
+def test_class_weights_are_those_of_tables_or_refused_alike(second, class_weight, message):
+    X, y, _ = problem(300)
+    labels = np.digitize(y, [-0.5, 1.0])
+    tables = {"local": (X, labels), "lists": (Frames([X]), Frames([labels]))}
+    for backend, given in tables.items():
+        with pytest.raises(ValueError, match=message):
+            ModelTreeClassifier(class_weight=class_weight, backend=backend).fit(*given)
+
+
+def test_targets_that_are_no_labels_are_refused(second):
+    X, y, _ = problem(300)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        ModelTreeClassifier(backend="lists").fit(Frames([X]), Frames([np.round(y, 1)]))
+
+
+@pytest.mark.parametrize("kind", [ModelTreeRegressor, ModelTreeClassifier])
+def test_rows_without_weight_are_no_rows(second, kind):
+    X, _, _ = problem(100)
+    given = Frames([X.assign(_y=np.arange(100) % 2, _w=0.0)])
+    with pytest.raises(ValueError, match="no rows, or sample_weight is zero"):
+        kind(backend="lists").fit(given, "_y", "_w")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda piece: piece.drop(columns="b"), "Partition 1 has other columns than X: b"),
+        (lambda piece: piece.assign(z=0), "Partition 1 has other columns than X: z"),
+        (lambda piece: piece[[*piece.columns, "b"]], "unique column names"),
+        (lambda piece: piece.assign(a="text"), "Partition 1: column 'a' holds text, and numbers"),
+        (lambda piece: piece.assign(kind=1), "Partition 1: column 'kind' holds numbers, and text"),
+        (lambda piece: piece.assign(a=np.inf), "'a' contains infinity"),
+        (lambda piece: piece.assign(_y=np.nan), "Partition 1: y contains NaN"),
+        (lambda piece: piece.assign(_w=-1.0), "Partition 1: sample_weight must be finite"),
+    ],
+)
+def test_a_partition_that_does_not_fit_is_refused(second, change, message):
+    X, y, weight = problem(200)
+    pieces = cut(X.assign(_y=y, _w=weight), 2)
+    pieces[1] = change(pieces[1])
+    with pytest.raises((TypeError, ValueError), match=message):
+        ModelTreeRegressor(backend="lists").fit(Frames(pieces), "_y", "_w")
+
+
+def test_target_and_weight_cannot_be_the_same_column(second):
+    X, y, _ = problem(100)
+    with pytest.raises(ValueError, match="the same column, '_y'"):
+        ModelTreeRegressor(backend="lists").fit(Frames([X.assign(_y=y)]), "_y", "_y")
+
+
+# --- the seam ------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("engine", [*ENGINES, lists_engine], ids=lambda engine: engine.NAME)
 def test_an_engine_offers_all_that_is_declared(engine):
     assert {name for name in DECLARED if hasattr(engine, name)} == DECLARED

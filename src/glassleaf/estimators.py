@@ -32,6 +32,7 @@ from glassleaf.information import STRENGTHS
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
 from glassleaf.partitioned import (
+    NO_ROWS,
     check_backend,
     check_rows,
     count_labels,
@@ -777,7 +778,11 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
                 return self
             table = self._read(X, reset=True)
             labels = _labels(y, table.n_rows)
-            weight = self._class_weighted(labels, _weights(sample_weight, X))
+            weight = _weights(sample_weight, X)
+            if self.class_weight is not None:
+                weight = self._class_weighted(
+                    weight, compute_sample_weight(self.class_weight, labels)
+                )
             self.classes_, target = _distinct(labels[weight > 0])
             encoded = np.zeros(len(labels))
             encoded[weight > 0] = target
@@ -791,20 +796,19 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         kinds = {isinstance(label, str) for label in found.rows}
         if len(kinds) > 1:
             raise TypeError("y holds text in some partitions and numbers in others.")
-        labels, _ = _distinct(np.array(list(found.rows)))
-        counts = np.array([found.rows[label] for label in labels.tolist()])
+        labels, _ = _distinct(np.array(list(found.rows), dtype=found.dtype))
+        _check_discrete(labels)
+        weight = np.array([found.weight[label] for label in labels.tolist()])
+        if not weight.any():
+            raise ValueError(NO_ROWS)
         factor = np.ones(len(labels))
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            counts = np.array([found.rows[label] for label in labels.tolist()])
             factor = counts.sum() / (len(labels) * counts)
-        elif isinstance(self.class_weight, dict):
-            factor = np.array([self.class_weight.get(label, 1.0) for label in labels.tolist()])
         elif self.class_weight is not None:
-            raise ValueError(
-                f"class_weight={describe(self.class_weight)} must be a dict, 'balanced' or None."
-            )
+            factor = compute_sample_weight(self.class_weight, labels)
+        self.classes_ = labels[self._class_weighted(weight, factor) > 0]
         factors = dict(zip(labels.tolist(), factor.tolist(), strict=True))
-        used = np.array([found.weight[k] * factors[k] > 0 for k in labels.tolist()])
-        self.classes_ = labels[used]
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
         backend.become(encode_labels, code_of, factors)
 
@@ -829,10 +833,8 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
                 f"loss={describe(self.loss)} does not give probabilities of {n_classes} classes."
             )
 
-    def _class_weighted(self, labels: NDArray[Any], weight: Floats) -> Floats:
-        if self.class_weight is None:
-            return weight
-        factor = compute_sample_weight(self.class_weight, labels)
+    def _class_weighted(self, weight: Floats, factor: Floats) -> Floats:
+        """Weights times those of their classes."""
         if not (np.isfinite(factor).all() and (factor >= 0).all() and (factor * weight).any()):
             raise ValueError(
                 f"class_weight={describe(self.class_weight)} must give every class a finite weight"
@@ -980,6 +982,15 @@ def _labels(y: Any, n_rows: int) -> NDArray[Any]:
     check_classification_targets(labels)
     check_consistent_length(np.empty(n_rows), labels)
     return np.asarray(labels)
+
+
+def _check_discrete(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        odd = labels[labels != np.floor(labels)][0]
+        raise ValueError(
+            f"Unknown label type: continuous. y holds {odd:g}; labels are whole numbers or text."
+            " For a quantity there is ModelTreeRegressor."
+        )
 
 
 def _distinct(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

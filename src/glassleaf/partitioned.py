@@ -22,7 +22,7 @@ from glassleaf.errors import describe
 from glassleaf.parquet import ParquetPiece, ParquetRows, kind_of
 from glassleaf.parts import Part
 from glassleaf.progress import reported
-from glassleaf.table import ArrayTable, FrameTable, Table, column_name
+from glassleaf.table import ArrayTable, FrameTable, Table, column_name, frame_table
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +31,7 @@ _LARGEST_NUMBER = 1e140
 # Size of the numbers of one piece of a Parquet folder, and the fewest rows worth a piece.
 _PIECE_BYTES = 1 << 27
 _FEWEST_ROWS = 1 << 14
+NO_ROWS = "There are no rows, or sample_weight is zero for all of them."
 # The backends in this process.
 _HERE = ("local", "stream")
 
@@ -127,6 +128,8 @@ def rows_per_piece(n_columns: int) -> int:
 
 def find_pieces(X: Any, y: Any, sample_weight: Any, numeric_target: bool) -> Pieces:
     """The pieces of whatever came in; nothing but types is read."""
+    if isinstance(y, str) and isinstance(sample_weight, str) and y == sample_weight:
+        raise ValueError(f"y and sample_weight are the same column, {y!r}.")
     if isinstance(X, (str, Path)):
         X = ParquetRows(Path(X))
     if isinstance(X, ParquetRows):
@@ -173,8 +176,6 @@ def _parquet_pieces(rows: ParquetRows, y: Any, weight: Any, numeric_target: bool
             raise TypeError(
                 f"{name}={describe(given)} must be the name of a column, for X is a Parquet folder."
             )
-    if y == weight:
-        raise ValueError(f"y and sample_weight are the same column, {y!r}.")
     meta = rows.schema.empty_table()
     table = _outline(meta, [name for name in (y, weight) if name is not None])
     if weight is not None and kind_of(rows.schema.field(weight).type) != "numbers":
@@ -191,7 +192,7 @@ def _outline(meta: Any, others: Sequence[str]) -> Table:
         if meta.dtype.kind not in "fiub":
             raise TypeError(f"X has the type {meta.dtype}; an array must hold numbers.")
         return ArrayTable(meta)
-    frame = nw.from_native(meta, eager_only=True)
+    frame = frame_table(meta).frame
     absent = [name for name in others if name not in frame.columns]
     if absent:
         raise ValueError(f"X has no column {absent[0]!r}.")
@@ -226,14 +227,14 @@ def read_part(X: Any, y: Any, weight: Any, number: int, reading: Reading) -> Par
             raise ValueError(f"{where} contains infinity. Replace it by a missing value.")
         table = ArrayTable(X)
     else:
-        frame = nw.from_native(X, eager_only=True)
-        expected = {*reading.names, *names}
-        if set(frame.columns) != expected:
-            odd = sorted(expected ^ {str(name) for name in frame.columns})
-            raise ValueError(f"{where} has other columns than the first one: {', '.join(odd)}.")
-        y = frame[reading.target].to_numpy() if reading.target is not None else y
-        weight = frame[reading.weight].to_numpy() if reading.weight is not None else weight
-        table = FrameTable(frame.select(list(reading.names)))
+        frame = frame_table(X).frame
+        place = {str(name): k for k, name in enumerate(frame.columns)}
+        odd = {*reading.names, *names} ^ place.keys()
+        if odd:
+            raise ValueError(f"{where} has other columns than X: {', '.join(sorted(odd))}.")
+        own: dict[str | None, Any] = {name: frame[:, place[name]].to_numpy() for name in names}
+        y, weight = own.get(reading.target, y), own.get(reading.weight, weight)
+        table = FrameTable(frame[:, [place[name] for name in reading.names]])
         _check_kinds(table, reading, where)
     target = _target(y, where, reading.numeric_target)
     weights = np.ones(table.n_rows) if weight is None else _weights(weight, where)
@@ -301,17 +302,24 @@ def _weights(given: Any, where: str) -> Floats:
 
 @dataclass(frozen=True)
 class Labels:
-    """Rows and weight of every label; of numbers, only the smallest and the largest."""
+    """Rows and weight of every label, and the type of all of them together."""
 
     rows: dict[Any, int]
     weight: dict[Any, float]
+    dtype: np.dtype[Any]
 
     def __add__(self, other: Labels) -> Labels:
         rows, weight = dict(self.rows), dict(self.weight)
         for label, count in other.rows.items():
             rows[label] = rows.get(label, 0) + count
             weight[label] = weight.get(label, 0.0) + other.weight[label]
-        return Labels(rows, weight)
+        return Labels(rows, weight, self._common_type(other))
+
+    def _common_type(self, other: Labels) -> np.dtype[Any]:
+        """The type of the labels of both, as one table would have it; no labels have none."""
+        if not self.rows or not other.rows:
+            return self.dtype if self.rows else other.dtype
+        return np.promote_types(self.dtype, other.dtype)
 
 
 def count_labels(part: Part) -> Labels:
@@ -320,7 +328,9 @@ def count_labels(part: Part) -> Labels:
     rows = np.bincount(codes, minlength=len(labels)).tolist()
     weight = np.bincount(codes, part.weight, minlength=len(labels)).tolist()
     names = labels.tolist()
-    return Labels(dict(zip(names, rows, strict=True)), dict(zip(names, weight, strict=True)))
+    return Labels(
+        dict(zip(names, rows, strict=True)), dict(zip(names, weight, strict=True)), labels.dtype
+    )
 
 
 @dataclass(frozen=True)
@@ -369,5 +379,5 @@ def check_rows(backend: Backend) -> Extremes:
     """The range of all targets; an error if no row has a weight."""
     found: Extremes = backend.sum(find_extremes, [()])[0]
     if not found.n_rows:
-        raise ValueError("There are no rows, or sample_weight is zero for all of them.")
+        raise ValueError(NO_ROWS)
     return found
