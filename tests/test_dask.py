@@ -1,6 +1,7 @@
 """Rows on a Dask cluster: the same tree, lazy predictions, and workers that die."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import needed
 import numpy as np
 import pytest
 from partitions import assert_same_tree, case, named, problem
+from sklearn.base import clone
 
+import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.backends import dask as backend
 from glassleaf.errors import BackendError
@@ -69,6 +72,32 @@ def test_predictions_are_lazy(client):
     assert lazy.shape == (1500,)
     expected = regressor.predict(numbers)
     np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), expected)
+
+
+def test_a_model_fitted_on_a_cluster_predicts_on_it(client, tmp_path):
+    X, y, _ = problem(300)
+    frame = dd.from_pandas(X, npartitions=2, sort=False)
+    model = ModelTreeRegressor(max_depth=1, backend=client).fit(frame, da.from_array(y, 150))
+    expected = model.predict(X)
+    np.testing.assert_array_equal(client.compute(model.predict(frame)).result(), expected)
+    assert clone(model).backend is model.backend is client
+    # A connection is no part of a model that is stored.
+    model.save(tmp_path / "model.json")
+    for other in (pickle.loads(pickle.dumps(model)), glassleaf.load(tmp_path / "model.json")):
+        assert other.backend == "local"
+        np.testing.assert_array_equal(other.predict(X), expected)
+
+
+def test_rows_are_not_collected(client):
+    X, y, _ = problem(100)
+    frame = dd.from_pandas(X, npartitions=2, sort=False)
+    model = ModelTreeRegressor(max_depth=0).fit(X, y)
+    for use in (model.decision_path, lambda rows: glassleaf.explain(model, rows)):
+        with pytest.raises(TypeError, match="X is a Dask collection; only a table in memory"):
+            use(frame)
+    for column in (frame["a"], da.from_array(y, 50)):
+        with pytest.raises(ValueError, match="X has 1 dimension"):
+            ModelTreeRegressor(backend=client).fit(column, da.from_array(y, 50))
 
 
 def test_odd_partitions(client):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 from collections.abc import Iterator
 from typing import Any, Self
@@ -23,7 +24,7 @@ from sklearn.utils.validation import (
 
 from glassleaf import _kernels, criteria, parameters
 from glassleaf.backends import Backend
-from glassleaf.backends.engines import is_collection, lazily
+from glassleaf.backends.engines import engine_of, is_collection, lazily
 from glassleaf.criteria import Criterion
 from glassleaf.deployment import Deployable
 from glassleaf.errors import describe
@@ -169,6 +170,17 @@ class _ModelTree(Deployable, BaseEstimator):
             out[name] = value = vars(self)[name]
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
                 out |= {f"{name}__{inner}": own for inner, own in value.get_params().items()}
+        return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored, copied or sent to workers: all but a connection to a cluster."""
+        state: dict[str, Any] = super().__getstate__()
+        return state if isinstance(self.backend, str) else {**state, "backend": "local"}
+
+    def __sklearn_clone__(self) -> Self:
+        """A clone uses the same connection to a cluster, for that cannot be copied."""
+        out: Self = super(_ModelTree, copy.copy(self)).__sklearn_clone__()
+        out.backend = self.backend
         return out
 
     # --- fitting ---------------------------------------------------------------------------------
@@ -349,6 +361,9 @@ class _ModelTree(Deployable, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Any table in; names and number of columns are checked against those of ``fit``."""
+        engine = engine_of(X)
+        if engine is not None:
+            raise TypeError(f"X is a {engine.COLLECTION}; only a table in memory will do here.")
         if is_frame(X):
             table = frame_table(X)
             self._check_names(X, table, reset)
@@ -413,6 +428,9 @@ class _ModelTree(Deployable, BaseEstimator):
         """
         if is_collection(X):
             return lazily(self.apply, X, None, np.int64)
+        return self._leaves(X)
+
+    def _leaves(self, X: Any) -> NDArray[np.int64]:
         tree, table = self._fitted(X)
         out = np.empty(table.n_rows, dtype=np.int64)
         for rows, matrix in raw_pieces(table, tree.columns):
@@ -431,7 +449,7 @@ class _ModelTree(Deployable, BaseEstimator):
         sparse matrix of shape (n_samples, n_nodes)
             1 where the row passes the node.
         """
-        leaves = self.apply(X)
+        leaves = self._leaves(X)
         return self.tree_.decision_path(leaves)
 
     def get_depth(self) -> int:

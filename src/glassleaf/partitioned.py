@@ -188,6 +188,8 @@ def _parquet_pieces(rows: ParquetRows, y: Any, weight: Any, numeric_target: bool
 
 def _outline(meta: Any, others: Sequence[str]) -> Table:
     """Names and types of the columns but for the target and the weight."""
+    if getattr(meta, "ndim", 2) != 2:
+        raise ValueError(f"X has {meta.ndim} dimension(s); a table has rows and columns.")
     if isinstance(meta, np.ndarray):
         if meta.dtype.kind not in "fiub":
             raise TypeError(f"X has the type {meta.dtype}; an array must hold numbers.")

@@ -56,7 +56,7 @@ def is_collection(X: Any) -> bool:
 
 def outline(X: Any) -> Any:
     """An empty table with the columns and types of a collection."""
-    return X._meta if hasattr(X, "_meta_nonempty") else np.empty((0, X.shape[1]), X.dtype)
+    return X._meta if hasattr(X, "_meta_nonempty") else np.empty((0, *X.shape[1:]), X.dtype)
 
 
 def pieces(X: Any) -> list[Any]:
