@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_streaming import assert_same_tree
+from partitions import assert_same_tree
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, parquet, partitioned
 from glassleaf.parquet import Held, ParquetRows
@@ -118,7 +118,7 @@ def test_weights_and_labels_that_cannot_be(tmp_path):
 
 
 def test_mixed_labels_of_dask_partitions(monkeypatch):
-    mixed = partitioned.Labels({0: 1, "1": 1}, {0: 1.0, "1": 1.0})
+    mixed = partitioned.Labels({0: 1, "1": 1}, {0: 1.0, "1": 1.0}, np.dtype(object))
 
     class Backend:
         def sum(self, function, tasks):

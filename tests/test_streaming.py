@@ -7,71 +7,31 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from partitions import CASES, assert_same_tree, case, cut, named, problem
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, partitioned
 from glassleaf.backends import stream, summary_limit
 from glassleaf.summaries import moments_of, summarize_target, values_of
 
 
-def problem(n=2000, seed=0):
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "a": rng.normal(size=n),
-            "b": rng.normal(size=n),
-            "kind": rng.choice(["x", "y", "z"], n),
-            "rare": (rng.random(n) < 0.05) * 1.0,
-            "heavy": np.exp(2 * rng.normal(size=n)),
-            "count": rng.integers(0, 9, n),
-        }
-    )
-    X.loc[rng.random(n) < 0.1, "a"] = np.nan
-    X.loc[rng.random(n) < 0.1, "kind"] = None
-    y = np.where(X["kind"] == "x", X["b"], -X["b"]) + X["rare"] + np.log(X["heavy"])
-    return X, (y + 0.3 * rng.normal(size=n)).to_numpy(), rng.uniform(0.0, 2.0, n)
-
-
-def targets(y):
-    return {
-        "regression": (ModelTreeRegressor, {}, y),
-        "poisson": (ModelTreeRegressor, {"loss": "poisson"}, np.floor(np.exp(np.clip(y, -3, 3)))),
-        "huber": (ModelTreeRegressor, {"loss": "huber"}, y),
-        "binary": (ModelTreeClassifier, {"class_weight": "balanced"}, np.where(y > 0, "yes", "no")),
-        "multiclass": (ModelTreeClassifier, {"max_depth": 2}, np.digitize(y, [-0.5, 1.0])),
-        "auto size": (ModelTreeRegressor, {"max_leaf_nodes": "auto"}, y),
-    }
-
-
-def assert_same_tree(tree, other):
-    np.testing.assert_array_equal(tree.feature, other.feature)
-    np.testing.assert_array_equal(tree.threshold, other.threshold)
-    np.testing.assert_array_equal(tree.categories, other.categories)
-    np.testing.assert_array_equal(tree.n_samples, other.n_samples)
-    np.testing.assert_allclose(tree.coef, other.coef, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(tree.loss, other.loss, rtol=1e-7)
-    assert tree.columns == other.columns
-
-
-def write(frame, folder, n_files, **options):
+def write(frame, folder, n_files):
     folder.mkdir(exist_ok=True)
-    ends = [len(frame) * k // n_files for k in range(n_files + 1)]
-    for k in range(n_files):
-        frame.iloc[ends[k] : ends[k + 1]].to_parquet(folder / f"{k:03d}.parquet", **options)
+    for number, piece in enumerate(cut(frame, n_files)):
+        piece.to_parquet(folder / f"{number:03d}.parquet")
     return folder
 
 
 @pytest.mark.parametrize("n_files", [1, 2, 7])
-@pytest.mark.parametrize("name", targets(np.zeros(1)))
+@pytest.mark.parametrize("name", CASES)
 def test_a_folder_gives_the_tree_of_the_table(tmp_path, name, n_files):
-    X, y, weight = problem()
-    kind, settings, target = targets(y)[name]
-    weight = weight if name in ("regression", "multiclass", "auto size") else None
-    whole = kind(**settings).fit(X, target, sample_weight=weight)
-    folder = write(X.assign(_y=target, _w=1.0 if weight is None else weight), tmp_path, n_files)
-    streamed = kind(**settings, backend="stream").fit(str(folder), "_y", "_w")
-    assert_same_tree(streamed.tree_, whole.tree_)
-    np.testing.assert_array_equal(streamed.feature_names_in_, whole.feature_names_in_)
-    score = getattr(streamed, "decision_function", streamed.predict)(X)
+    model, X, target, weight = case(name, n=2000, backend="stream")
+    frame, *names = named(X, target, weight)
+    model.fit(str(write(frame, tmp_path, n_files)), *names)
+    whole, *_ = case(name)
+    whole.fit(X, target, sample_weight=weight)
+    assert_same_tree(model.tree_, whole.tree_)
+    np.testing.assert_array_equal(model.feature_names_in_, whole.feature_names_in_)
+    score = getattr(model, "decision_function", model.predict)(X)
     expected = getattr(whole, "decision_function", whole.predict)(X)
     np.testing.assert_allclose(score, expected, rtol=1e-6, atol=1e-8)
 
@@ -83,7 +43,7 @@ def test_row_groups_that_are_too_large_are_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(partitioned, "_PIECE_BYTES", 8 * 6 * 300)
     monkeypatch.setattr(partitioned, "_FEWEST_ROWS", 1)
     found = partitioned.find_pieces(folder, "_y", None, True)
-    assert [item[0].n_rows for item in found.items] == [300, 300, 300, 100] * 2
+    assert [item[0].n_rows for item in found.items] == [300, 300, 150] * 2
     assert_same_tree(ModelTreeRegressor().fit(folder, "_y").tree_, whole.tree_)
 
 
@@ -91,7 +51,7 @@ def test_files_may_be_empty_or_ordered_differently(tmp_path):
     X, y, _ = problem()
     frame = X.assign(_y=y)
     write(frame, tmp_path, 2)
-    frame.iloc[1000:][frame.columns[::-1]].to_parquet(tmp_path / "001.parquet")
+    frame.iloc[750:][frame.columns[::-1]].to_parquet(tmp_path / "001.parquet")
     frame.iloc[:0].to_parquet(tmp_path / "002.parquet")
     whole = ModelTreeRegressor().fit(X, y)
     assert_same_tree(ModelTreeRegressor().fit(tmp_path, "_y").tree_, whole.tree_)

@@ -125,9 +125,10 @@ def fitted(estimator: Any) -> persist.Fitted:
             " ModelTreeClassifier; of a pipeline, its last step."
         )
     check_is_fitted(estimator)
+    stored = estimator.__getstate__()
     return persist.Fitted(
         estimator=type(estimator).__name__,
-        parameters=estimator.get_params(deep=False),
+        parameters={name: stored[name] for name in estimator.get_params(deep=False)},
         tree=estimator.tree_,
         loss=estimator._loss,
         classes=getattr(estimator, "classes_", None),

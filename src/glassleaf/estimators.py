@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 from collections.abc import Iterator
 from typing import Any, Self
@@ -22,7 +23,7 @@ from sklearn.utils.validation import (
 
 from glassleaf import _kernels, criteria, parameters
 from glassleaf.backends import Backend
-from glassleaf.backends.dask import is_collection, lazily
+from glassleaf.backends.engines import engine_of, is_collection, lazily
 from glassleaf.criteria import Criterion
 from glassleaf.deployment import Deployable
 from glassleaf.errors import describe
@@ -31,6 +32,7 @@ from glassleaf.information import STRENGTHS
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
 from glassleaf.partitioned import (
+    NO_ROWS,
     check_backend,
     check_rows,
     count_labels,
@@ -165,6 +167,17 @@ class _ModelTree(Deployable, BaseEstimator):
             out[name] = value = vars(self)[name]
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
                 out |= {f"{name}__{inner}": own for inner, own in value.get_params().items()}
+        return out
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored, copied or sent to workers: all but a connection to a cluster."""
+        state: dict[str, Any] = super().__getstate__()
+        return state if isinstance(self.backend, str) else {**state, "backend": "local"}
+
+    def __sklearn_clone__(self) -> Self:
+        """A clone uses the same connection to a cluster, for that cannot be copied."""
+        out: Self = super(_ModelTree, copy.copy(self)).__sklearn_clone__()
+        out.backend = self.backend
         return out
 
     # --- fitting ---------------------------------------------------------------------------------
@@ -345,6 +358,9 @@ class _ModelTree(Deployable, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Any table in; names and number of columns are checked against those of ``fit``."""
+        engine = engine_of(X)
+        if engine is not None:
+            raise TypeError(f"X is a {engine.COLLECTION}; only a table in memory will do here.")
         if is_frame(X):
             table = frame_table(X)
             self._check_names(X, table, reset)
@@ -409,6 +425,9 @@ class _ModelTree(Deployable, BaseEstimator):
         """
         if is_collection(X):
             return lazily(self.apply, X, None, np.int64)
+        return self._leaves(X)
+
+    def _leaves(self, X: Any) -> NDArray[np.int64]:
         tree, table = self._fitted(X)
         out = np.empty(table.n_rows, dtype=np.int64)
         for rows, matrix in raw_pieces(table, tree.columns):
@@ -427,7 +446,7 @@ class _ModelTree(Deployable, BaseEstimator):
         sparse matrix of shape (n_samples, n_nodes)
             1 where the row passes the node.
         """
-        leaves = self.apply(X)
+        leaves = self._leaves(X)
         return self.tree_.decision_path(leaves)
 
     def get_depth(self) -> int:
@@ -774,7 +793,11 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
                 return self
             table = self._read(X, reset=True)
             labels = _labels(y, table.n_rows)
-            weight = self._class_weighted(labels, parameters.row_weights(sample_weight, X))
+            weight = parameters.row_weights(sample_weight, X)
+            if self.class_weight is not None:
+                weight = self._class_weighted(
+                    weight, compute_sample_weight(self.class_weight, labels)
+                )
             self.classes_, target = _distinct(labels[weight > 0])
             encoded = np.zeros(len(labels))
             encoded[weight > 0] = target
@@ -788,20 +811,19 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         kinds = {isinstance(label, str) for label in found.rows}
         if len(kinds) > 1:
             raise TypeError("y holds text in some partitions and numbers in others.")
-        labels, _ = _distinct(np.array(list(found.rows)))
-        counts = np.array([found.rows[label] for label in labels.tolist()])
+        labels, _ = _distinct(np.array(list(found.rows), dtype=found.dtype))
+        _check_discrete(labels)
+        weight = np.array([found.weight[label] for label in labels.tolist()])
+        if not weight.any():
+            raise ValueError(NO_ROWS)
         factor = np.ones(len(labels))
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            counts = np.array([found.rows[label] for label in labels.tolist()])
             factor = counts.sum() / (len(labels) * counts)
-        elif isinstance(self.class_weight, dict):
-            factor = np.array([self.class_weight.get(label, 1.0) for label in labels.tolist()])
         elif self.class_weight is not None:
-            raise ValueError(
-                f"class_weight={describe(self.class_weight)} must be a dict, 'balanced' or None."
-            )
+            factor = compute_sample_weight(self.class_weight, labels)
+        self.classes_ = labels[self._class_weighted(weight, factor) > 0]
         factors = dict(zip(labels.tolist(), factor.tolist(), strict=True))
-        used = np.array([found.weight[k] * factors[k] > 0 for k in labels.tolist()])
-        self.classes_ = labels[used]
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
         backend.become(encode_labels, code_of, factors)
 
@@ -826,10 +848,8 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
                 f"loss={describe(self.loss)} does not give probabilities of {n_classes} classes."
             )
 
-    def _class_weighted(self, labels: NDArray[Any], weight: Floats) -> Floats:
-        if self.class_weight is None:
-            return weight
-        factor = compute_sample_weight(self.class_weight, labels)
+    def _class_weighted(self, weight: Floats, factor: Floats) -> Floats:
+        """Weights times those of their classes."""
         if not (np.isfinite(factor).all() and (factor >= 0).all() and (factor * weight).any()):
             raise ValueError(
                 f"class_weight={describe(self.class_weight)} must give every class a finite weight"
@@ -977,6 +997,15 @@ def _labels(y: Any, n_rows: int) -> NDArray[Any]:
     check_classification_targets(labels)
     check_consistent_length(np.empty(n_rows), labels)
     return np.asarray(labels)
+
+
+def _check_discrete(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        odd = labels[labels != np.floor(labels)][0]
+        raise ValueError(
+            f"Unknown label type: continuous. y holds {odd:g}; labels are whole numbers or text."
+            " For a quantity there is ModelTreeRegressor."
+        )
 
 
 def _distinct(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

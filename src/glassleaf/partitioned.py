@@ -1,4 +1,4 @@
-"""Training sets that come in pieces: Dask collections, and folders of Parquet files.
+"""Training sets that come in pieces: collections of an engine, and folders of Parquet files.
 
 The rows are read where they are needed, each piece by :func:`read_part`, which checks what whole
 tables are checked for before a fit: columns, types, targets, weights.
@@ -6,7 +6,7 @@ tables are checked for before a fit: columns, types, targets, weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,43 +15,49 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.backends import Backend
-from glassleaf.backends import dask as on_dask
-from glassleaf.backends import stream as on_disk
+from glassleaf.backends import Backend, ShardedBackend, engines
+from glassleaf.backends.engines import Engine
+from glassleaf.backends.stream import StreamBackend
 from glassleaf.errors import describe
 from glassleaf.parameters import LARGEST_NUMBER
 from glassleaf.parquet import ParquetPiece, ParquetRows, kind_of
 from glassleaf.parts import Part
 from glassleaf.progress import reported
-from glassleaf.table import ArrayTable, FrameTable, Table, column_name
+from glassleaf.table import ArrayTable, FrameTable, Table, column_name, frame_table
 
 Floats = NDArray[np.float64]
 
 # Size of the numbers of one piece of a Parquet folder, and the fewest rows worth a piece.
 _PIECE_BYTES = 1 << 27
 _FEWEST_ROWS = 1 << 14
+NO_ROWS = "There are no rows, or sample_weight is zero for all of them."
+# The backends in this process.
+_HERE = ("local", "stream")
 
 
 def is_partitioned(X: Any) -> bool:
-    """Whether X is a Dask collection, or Parquet files."""
-    return isinstance(X, (str, Path, ParquetRows)) or on_dask.is_collection(X)
+    """Whether X is a collection of an engine, or Parquet files."""
+    return isinstance(X, (str, Path, ParquetRows)) or engines.is_collection(X)
 
 
 def check_backend(backend: Any, in_memory: bool) -> None:
     """Whether there is such a backend, and whether it takes such a table."""
-    names = ("local", "stream", "dask")
-    is_address = isinstance(backend, str) and "://" in backend
-    is_client = hasattr(backend, "submit") and hasattr(backend, "scheduler_info")
-    if not (is_address or is_client or (isinstance(backend, str) and backend in names)):
-        raise ValueError(
-            f"backend={describe(backend)} must be one of {', '.join(map(repr, names))}, the address"
-            " of a Dask scheduler ('tcp://...'), or a distributed.Client."
-        )
+    engine = engines.engine_meant(backend)
+    if engine is None and not _is_here(backend):
+        accepted = list(map(repr, _HERE))
+        for own in engines.ENGINES:
+            accepted += [repr(own.NAME), *own.OTHER_NAMES]
+        raise ValueError(f"backend={describe(backend)} must be one of {', '.join(accepted)}.")
     if in_memory and not (isinstance(backend, str) and backend == "local"):
+        collection = "" if engine is None else f"a {engine.COLLECTION}, or "
         raise TypeError(
-            f"backend={describe(backend)} takes a Dask DataFrame or Array, or the path of Parquet"
-            " files; X is a table in memory. dask.dataframe.from_pandas cuts one into partitions."
+            f"backend={describe(backend)} takes {collection}the path of Parquet files; X is a table"
+            " in memory, for which backend is 'local'."
         )
+
+
+def _is_here(backend: Any) -> bool:
+    return isinstance(backend, str) and backend in _HERE
 
 
 class Outline(FrameTable):
@@ -83,24 +89,27 @@ class Pieces:
     native: Any  # the outline as it came, for scikit-learn's check of names
     items: tuple[tuple[Any, Any, Any], ...]  # X, y, weight of every piece
     reading: Reading
+    engine: Engine | None = None  # whose collection it is
 
-    def open(self, backend: Any, n_threads: int) -> on_dask.DaskBackend | on_disk.StreamBackend:
+    def open(self, backend: Any, n_threads: int) -> ShardedBackend:
         """The backend in which the pieces are read."""
-        given = [(*item, number, self.reading) for number, item in enumerate(self.items)]
-        opened: on_dask.DaskBackend | on_disk.StreamBackend
-        read: Any = read_part
-        if isinstance(backend, str) and backend in ("local", "stream"):
-            if any(on_dask.is_collection(item[0]) or hasattr(item[0], "dask") for item in given):
-                raise ValueError(
-                    f"X is a Dask collection and backend={backend!r}: set it to 'dask'."
-                )
-            opened = on_disk.StreamBackend(n_threads, self.outline.n_columns)
-            read = reported(read_part)
+        meant = engines.engine_meant(backend)
+        if self.engine is not None and meant is not self.engine:
+            raise ValueError(
+                f"X is a {self.engine.COLLECTION} and backend={describe(backend)}: set it to"
+                f" {self.engine.NAME!r}."
+            )
+        read: Callable[..., Part] = read_part
+        n_columns = self.outline.n_columns
+        opened: ShardedBackend
+        if meant is None:
+            opened, read = StreamBackend(n_threads, n_columns), reported(read_part)
         else:
-            where = None if isinstance(backend, str) and backend == "dask" else backend
-            opened = on_dask.DaskBackend(where, n_threads, self.outline.n_columns)
+            opened = meant.connect(backend, n_threads, n_columns)
         try:
-            opened.read(read, given)
+            opened.read(
+                read, [(*item, number, self.reading) for number, item in enumerate(self.items)]
+            )
         except BaseException:
             opened.__exit__(None, None, None)
             raise
@@ -118,22 +127,32 @@ def rows_per_piece(n_columns: int) -> int:
 
 def find_pieces(X: Any, y: Any, sample_weight: Any, numeric_target: bool) -> Pieces:
     """The pieces of whatever came in; nothing but types is read."""
+    if isinstance(y, str) and isinstance(sample_weight, str) and y == sample_weight:
+        raise ValueError(f"y and sample_weight are the same column, {y!r}.")
     if isinstance(X, (str, Path)):
         X = ParquetRows(Path(X))
     if isinstance(X, ParquetRows):
         return _parquet_pieces(X, y, sample_weight, numeric_target)
-    meta = on_dask.outline(X)
-    table = _outline(meta, [name for name in (y, sample_weight) if isinstance(name, str)])
-    xs = on_dask.pieces(X)
+    engine = engines.engine_of(X)
+    assert engine is not None
+    return _collection_pieces(engine, X, y, sample_weight, numeric_target)
+
+
+def _collection_pieces(engine: Engine, X: Any, y: Any, weight: Any, numeric_target: bool) -> Pieces:
+    meta = engine.outline(X)
+    table = _outline(meta, [name for name in (y, weight) if isinstance(name, str)])
+    xs = engine.pieces(X)
     columns: list[list[Any]] = []
-    for name, given in (("y", y), ("sample_weight", sample_weight)):
+    for name, given in (("y", y), ("sample_weight", weight)):
         if given is None or isinstance(given, str):
             columns.append([None] * len(xs))
             continue
-        if not on_dask.is_collection(given):
-            raise TypeError(f"{name}={describe(given)} must be a Dask collection, as X is, or the"
-                            " name of a column of X.")  # fmt: skip
-        columns.append(on_dask.pieces(given))
+        if not engine.is_collection(given):
+            raise TypeError(
+                f"{name}={describe(given)} must be a {engine.COLLECTION}, as X is, or the name of a"
+                " column of X."
+            )
+        columns.append(engine.pieces(given))
         if len(columns[-1]) != len(xs):
             raise ValueError(
                 f"X has {len(xs)} partitions and {name} has {len(columns[-1])}: they must be the"
@@ -141,8 +160,9 @@ def find_pieces(X: Any, y: Any, sample_weight: Any, numeric_target: bool) -> Pie
             )
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
-    reading = _reading(table, y, sample_weight, numeric_target)
-    return Pieces(table, _native(table, meta), tuple(zip(xs, *columns, strict=True)), reading)
+    reading = _reading(table, y, weight, numeric_target)
+    items = tuple(zip(xs, *columns, strict=True))
+    return Pieces(table, _native(table, meta), items, reading, engine)
 
 
 def _native(table: Table, meta: Any) -> Any:
@@ -155,8 +175,6 @@ def _parquet_pieces(rows: ParquetRows, y: Any, weight: Any, numeric_target: bool
             raise TypeError(
                 f"{name}={describe(given)} must be the name of a column, for X is a Parquet folder."
             )
-    if y == weight:
-        raise ValueError(f"y and sample_weight are the same column, {y!r}.")
     meta = rows.schema.empty_table()
     table = _outline(meta, [name for name in (y, weight) if name is not None])
     if weight is not None and kind_of(rows.schema.field(weight).type) != "numbers":
@@ -169,11 +187,13 @@ def _parquet_pieces(rows: ParquetRows, y: Any, weight: Any, numeric_target: bool
 
 def _outline(meta: Any, others: Sequence[str]) -> Table:
     """Names and types of the columns but for the target and the weight."""
+    if getattr(meta, "ndim", 2) != 2:
+        raise ValueError(f"X has {meta.ndim} dimension(s); a table has rows and columns.")
     if isinstance(meta, np.ndarray):
         if meta.dtype.kind not in "fiub":
-            raise TypeError(f"X has the type {meta.dtype}; a Dask Array must hold numbers.")
+            raise TypeError(f"X has the type {meta.dtype}; an array must hold numbers.")
         return ArrayTable(meta)
-    frame = nw.from_native(meta, eager_only=True)
+    frame = frame_table(meta).frame
     absent = [name for name in others if name not in frame.columns]
     if absent:
         raise ValueError(f"X has no column {absent[0]!r}.")
@@ -208,14 +228,14 @@ def read_part(X: Any, y: Any, weight: Any, number: int, reading: Reading) -> Par
             raise ValueError(f"{where} contains infinity. Replace it by a missing value.")
         table = ArrayTable(X)
     else:
-        frame = nw.from_native(X, eager_only=True)
-        expected = {*reading.names, *names}
-        if set(frame.columns) != expected:
-            odd = sorted(expected ^ {str(name) for name in frame.columns})
-            raise ValueError(f"{where} has other columns than the first one: {', '.join(odd)}.")
-        y = frame[reading.target].to_numpy() if reading.target is not None else y
-        weight = frame[reading.weight].to_numpy() if reading.weight is not None else weight
-        table = FrameTable(frame.select(list(reading.names)))
+        frame = frame_table(X).frame
+        place = {str(name): k for k, name in enumerate(frame.columns)}
+        odd = {*reading.names, *names} ^ place.keys()
+        if odd:
+            raise ValueError(f"{where} has other columns than X: {', '.join(sorted(odd))}.")
+        own: dict[str | None, Any] = {name: frame[:, place[name]].to_numpy() for name in names}
+        y, weight = own.get(reading.target, y), own.get(reading.weight, weight)
+        table = FrameTable(frame[:, [place[name] for name in reading.names]])
         _check_kinds(table, reading, where)
     target = _target(y, where, reading.numeric_target)
     weights = np.ones(table.n_rows) if weight is None else _weights(weight, where)
@@ -283,17 +303,24 @@ def _weights(given: Any, where: str) -> Floats:
 
 @dataclass(frozen=True)
 class Labels:
-    """Rows and weight of every label; of numbers, only the smallest and the largest."""
+    """Rows and weight of every label, and the type of all of them together."""
 
     rows: dict[Any, int]
     weight: dict[Any, float]
+    dtype: np.dtype[Any]
 
     def __add__(self, other: Labels) -> Labels:
         rows, weight = dict(self.rows), dict(self.weight)
         for label, count in other.rows.items():
             rows[label] = rows.get(label, 0) + count
             weight[label] = weight.get(label, 0.0) + other.weight[label]
-        return Labels(rows, weight)
+        return Labels(rows, weight, self._common_type(other))
+
+    def _common_type(self, other: Labels) -> np.dtype[Any]:
+        """The type of the labels of both, as one table would have it; no labels have none."""
+        if not self.rows or not other.rows:
+            return self.dtype if self.rows else other.dtype
+        return np.promote_types(self.dtype, other.dtype)
 
 
 def count_labels(part: Part) -> Labels:
@@ -302,7 +329,9 @@ def count_labels(part: Part) -> Labels:
     rows = np.bincount(codes, minlength=len(labels)).tolist()
     weight = np.bincount(codes, part.weight, minlength=len(labels)).tolist()
     names = labels.tolist()
-    return Labels(dict(zip(names, rows, strict=True)), dict(zip(names, weight, strict=True)))
+    return Labels(
+        dict(zip(names, rows, strict=True)), dict(zip(names, weight, strict=True)), labels.dtype
+    )
 
 
 @dataclass(frozen=True)
@@ -351,5 +380,5 @@ def check_rows(backend: Backend) -> Extremes:
     """The range of all targets; an error if no row has a weight."""
     found: Extremes = backend.sum(find_extremes, [()])[0]
     if not found.n_rows:
-        raise ValueError("There are no rows, or sample_weight is zero for all of them.")
+        raise ValueError(NO_ROWS)
     return found

@@ -14,13 +14,15 @@ grows on. A backend knows nothing about either. It offers four verbs:
   ``sum``; a backend whose passes over the rows are dear hands them all to one call instead.
 
 ``n_shards`` is their number; ``largest_summary`` is how many numbers a summary of one column may
-hold.
+hold. ``local`` and ``stream`` are in this process; the others are engines of their own, of which
+``engines`` has the list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -47,6 +49,38 @@ class Backend(Protocol):
     def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None: ...
 
     def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None: ...
+
+
+class ShardedBackend(Backend, Protocol):
+    """A backend that reads its shards itself, and lets go of them at the end of a context."""
+
+    def read(self, function: Callable[..., Any], given: Sequence[tuple[Any, ...]]) -> None:
+        """Make one shard, ``function(*arguments)``, of every tuple of arguments."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None: ...
+
+
+def added(parts: Sequence[list[Any]]) -> list[Any]:
+    """Results of several shards added pair by pair: errors of summaries grow with the depth.
+
+    >>> added([[1, "a"], [2, "b"], [3, "c"]])
+    [6, 'abc']
+    """
+    while len(parts) > 1:
+        pairs = [parts[first : first + 2] for first in range(0, len(parts), 2)]
+        parts = [
+            [mine + its for mine, its in zip(*pair, strict=True)] if len(pair) == 2 else pair[0]
+            for pair in pairs
+        ]
+    return parts[0]
 
 
 # Bytes that the summaries of all columns of a part may take together.

@@ -18,10 +18,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from glassleaf.backends import summary_limit
+from glassleaf.backends import added, summary_limit
 from glassleaf.errors import BackendError, require
 
 Result = TypeVar("Result")
+NAME = "dask"
+OTHER_NAMES: tuple[str, ...] = (
+    "the address of a Dask scheduler ('tcp://...')",
+    "a distributed.Client",
+)
+COLLECTION = "Dask collection"
 _log = logging.getLogger("glassleaf")
 
 # Tasks that one call on a worker does, calls on their way at a time, and how many results are added
@@ -32,6 +38,15 @@ _ADDED_AT_ONCE = 8
 # Seconds between looks at the cluster while waiting, and how long it may be gone.
 _LOOK_EVERY = 2.0
 _PATIENCE = 30.0
+# How the addresses of schedulers begin.
+_PROTOCOLS = ("tcp://", "tls://", "ws://", "wss://", "ucx://", "ucxx://", "inproc://")
+
+
+def is_meant(backend: Any) -> bool:
+    """Whether a value of ``backend`` is ours: the name, an address, or a client."""
+    if isinstance(backend, str):
+        return backend == NAME or backend.startswith(_PROTOCOLS)
+    return hasattr(backend, "submit") and hasattr(backend, "scheduler_info")
 
 
 def is_collection(X: Any) -> bool:
@@ -41,7 +56,7 @@ def is_collection(X: Any) -> bool:
 
 def outline(X: Any) -> Any:
     """An empty table with the columns and types of a collection."""
-    return X._meta if hasattr(X, "_meta_nonempty") else np.empty((0, X.shape[1]), X.dtype)
+    return X._meta if hasattr(X, "_meta_nonempty") else np.empty((0, *X.shape[1:]), X.dtype)
 
 
 def pieces(X: Any) -> list[Any]:
@@ -65,6 +80,12 @@ def lazily(method: Callable[[Any], Result], X: Any, width: int | None, dtype: An
     ]
     whole: Result = array.concatenate(parts, allow_unknown_chunksizes=True)
     return whole
+
+
+def connect(backend: Any, n_workers: int, n_columns: int) -> DaskBackend:
+    """Shards on the cluster that ``backend`` stands for."""
+    where = None if isinstance(backend, str) and backend == NAME else backend
+    return DaskBackend(where, n_workers, n_columns)
 
 
 @dataclass
@@ -194,9 +215,7 @@ class DaskBackend:
         ]
         while len(parts) > 1:
             groups = _chunks(parts, _ADDED_AT_ONCE)
-            parts = [
-                self._submit(f"add_{name}", k, _added, group) for k, group in enumerate(groups)
-            ]
+            parts = [self._submit(f"add_{name}", k, added, group) for k, group in enumerate(groups)]
         return parts[0]
 
     def _result(self, future: Any) -> Any:
@@ -280,17 +299,6 @@ def _results(
 ) -> list[Any]:
     content = _checked(shard, expected).content
     return [function(content, *task) for task in tasks]
-
-
-def _added(parts: Sequence[list[Any]]) -> list[Any]:
-    """Results of several shards added pair by pair: errors of summaries grow with the depth."""
-    while len(parts) > 1:
-        pairs = list(_chunks(parts, 2))
-        parts = [
-            [mine + its for mine, its in zip(*pair, strict=True)] if len(pair) == 2 else pair[0]
-            for pair in pairs
-        ]
-    return parts[0]
 
 
 def _chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
