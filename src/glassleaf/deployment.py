@@ -14,7 +14,6 @@ from glassleaf import document, persist, plain
 from glassleaf._version import __version__
 from glassleaf.atomic_files import write_atomically
 from glassleaf.errors import ExportError, describe
-from glassleaf.notebook import tree_html
 from glassleaf.scoring import Scorer
 
 if TYPE_CHECKING:
@@ -38,8 +37,9 @@ class Deployable:
 
     def _tree_html(self) -> str:
         """The fitted tree for a notebook; nothing where there is none to draw."""
+        tree_html = import_module("glassleaf.notebook").tree_html
         try:
-            return tree_html(plain_model(self), self.tree_)  # type: ignore[attr-defined]
+            return str(tree_html(plain_model(self), self.tree_))  # type: ignore[attr-defined]
         except (NotFittedError, ExportError):
             return ""
 

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import logging
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,6 @@ from glassleaf.backends.engines import engine_of, is_collection, lazily
 from glassleaf.criteria import Criterion
 from glassleaf.deployment import Deployable
 from glassleaf.errors import describe
-from glassleaf.explanations import export_text
 from glassleaf.information import STRENGTHS
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.newton import Penalty
@@ -466,7 +466,8 @@ class _ModelTree(Deployable, BaseEstimator):
         -------
         str
         """
-        return export_text(self, max_terms)
+        explanations = import_module("glassleaf.explanations")  # not needed to fit and predict
+        return str(explanations.export_text(self, max_terms))
 
     def get_n_leaves(self) -> int:
         """Number of leaves, that is, of models to read."""
