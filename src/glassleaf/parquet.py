@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,8 @@ _SUFFIXES = (".parquet", ".pq")
 _ROWS_AT_ONCE = 1 << 17
 # More pieces than this are worth putting together, for each costs a file and a call in every pass.
 _MANY_PIECES = 256
+# Columns in which pandas and Dask write an index that has no name: numbers of rows, and no data.
+_ROW_NUMBERS = re.compile(r"__index_level_\d+__|__null_dask_index__")
 
 
 @dataclass(frozen=True)
@@ -242,7 +245,8 @@ def _footer(path: Path) -> tuple[Any, list[int]]:
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"{path} has two columns of the name {twice!r}.")
-    return schema, sizes
+    fields = [field for field in schema if not _ROW_NUMBERS.fullmatch(field.name)]
+    return pyarrow.schema(fields), sizes
 
 
 def _check_names(path: Path, names: Sequence[str], first: Path, expected: Sequence[str]) -> None:
