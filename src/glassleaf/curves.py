@@ -85,12 +85,10 @@ def with_curves(
         return design
     curves: dict[int, PiecewiseLinear] = {}
     rulers: dict[int, Ruler] = {}
-    bent, before = design, None
+    bent = design
+    models = LinearModels(backend, bent.layout, loss, Penalty(), Shrinkage())
+    root = models.root(start)
     while len(curves) < min(len(tested), _MOST_CURVES):
-        models = LinearModels(backend, bent.layout, loss, Penalty(), Shrinkage())
-        root = models.root(start)
-        if before is not None:
-            root.adopt(*before)
         models.fit([0], [root])
         found, noise = _bin_residuals(backend, models, blocks, bent, loss, root)
         drawn = {}
@@ -104,11 +102,10 @@ def with_curves(
         if curve is None:
             break
         curves[best] = curve
-        n_dense = bent.layout.n_dense
-        coef, intercept = root.raw_parameters()
-        before = np.insert(coef, n_dense, 0.0, axis=1), intercept  # the next fit begins here
+        root = root.with_column(bent.layout.n_dense)
         bent = design.with_curves(curves)
         layout, newest = bent.layout, curve_columns(bent)[best]
+        models = LinearModels(backend, layout, loss, Penalty(), Shrinkage())
         backend.each(on_rows.widen, [()])
         backend.each(on_rows.set_curves, [(0, [newest], layout.center, layout.scale)])
     return bent

@@ -18,8 +18,8 @@ _SUFFIXES = (".parquet", ".pq")
 _ROWS_AT_ONCE = 1 << 17
 # More pieces than this are worth putting together, for each costs a file and a call in every pass.
 _MANY_PIECES = 256
-# Columns in which pandas and Dask write an index that has no name: numbers of rows, and no data.
-_ROW_NUMBERS = re.compile(r"__index_level_\d+__|__null_dask_index__")
+# Columns in which writers of tables put an index that has no name: numbers of rows, and no data.
+_ROW_NUMBERS = re.compile(r"__index_level_\d+__|__null_[a-z]+_index__")
 
 
 @dataclass(frozen=True)

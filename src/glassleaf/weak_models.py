@@ -89,6 +89,17 @@ class NodeModel:
         coef = self.theta[:, :-1] * inverse(self.spread)
         return coef, self.theta[:, -1] - coef @ self.mean
 
+    def with_column(self, place: int) -> NodeModel:
+        """The same model and one more column, of mean 0 and spread 1, which it does not use."""
+        return replace(
+            self,
+            mean=np.insert(self.mean, place, 0.0),
+            spread=np.insert(self.spread, place, 1.0),
+            center=np.insert(self.center, place, 0.0),
+            unit=np.insert(self.unit, place, 1.0),
+            theta=np.insert(self.theta, place, 0.0, axis=1),
+        )
+
     def adopt(self, coef: Floats, intercept: Floats) -> None:
         """Take over parameters given on the raw scale."""
         stored_coef = coef * self.unit
