@@ -55,6 +55,10 @@ _TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-8, HessianUse.CONSTANT: 1
 _NEGLIGIBLE = 1e-4
 # Longest change of a parameter (per standard deviation of its column) that is believed unseen.
 _LONGEST_UNSEEN = 0.1
+# A quadratic loss has its minimum after one step; it is not looked at again where the equations are
+# this far from singular, and so much of the loss is left that the difference has its digits.
+_WELL_CONDITIONED = 1e-3
+_LEFT_OVER = 1e-5
 # Eigenvalues below this share of the largest are treated as zero (collinear columns, alpha = 0).
 _SINGULAR = 1e-11
 
@@ -139,6 +143,11 @@ class QuadraticModel:
         change[self._active] = solved
         return change.reshape(self._shape), predicted
 
+    @property
+    def is_well_conditioned(self) -> bool:
+        """Whether rounding does not matter in a step: every column differs from the others."""
+        return self._factor is not None and self._factor.least_pivot > _WELL_CONDITIONED
+
     def shrinkage(self) -> Floats:
         """For every direction of the parameters, the share that the penalty leaves of it.
 
@@ -208,6 +217,7 @@ class _Factor:
     root: Floats
     scale: Floats
     is_triangular: bool
+    least_pivot: float = 0.0  # what is left of a column when those before it are taken out
 
     def solve(self, slope: Floats) -> Floats:
         if self.is_triangular:
@@ -227,8 +237,9 @@ def _factorize(matrix: Floats) -> _Factor:
     if len(matrix):
         # The transpose of a symmetric matrix is itself, in the order of memory LAPACK wants.
         root, info = linalg.lapack.dpotrf(scaled.T, lower=0, clean=0)
-        if info == 0 and np.diagonal(root).min() ** 2 > _SINGULAR:
-            return _Factor(root, scale, is_triangular=True)
+        least = float(np.diagonal(root).min() ** 2)
+        if info == 0 and least > _SINGULAR:
+            return _Factor(root, scale, is_triangular=True, least_pivot=least)
     values, vectors = np.linalg.eigh(scaled)
     keep = values > _SINGULAR * max(1.0, float(values[-1]) if len(values) else 1.0)
     return _Factor(vectors[:, keep] / np.sqrt(values[keep]), scale, is_triangular=False)
@@ -307,7 +318,7 @@ class NewtonFit:
         enough = _TIGHT[self._use] * self._scale
         if is_stale and self._use is HessianUse.KEEP:
             enough = max(enough, _NEGLIGIBLE * self.theta.size)
-        if self._predicted <= enough:
+        if self._predicted <= enough or self._is_exact():
             self._finish(gradient)
         elif self._rounds >= _MAX_ROUNDS:
             self.is_done = True
@@ -317,6 +328,15 @@ class NewtonFit:
             self._length = 2.0 if self._is_promising else 1.0
             trial = self.theta + self._length * self._step
             self.request = (trial, self._use is HessianUse.RENEW)
+
+    def _is_exact(self) -> bool:
+        """Whether the step leads to the minimum for sure, and its loss is known well enough."""
+        assert self._quadratic is not None
+        return (
+            self._use is HessianUse.CONSTANT
+            and self._quadratic.is_well_conditioned
+            and self._objective - self._predicted > _LEFT_OVER * self._scale
+        )
 
     def _finish(self, gradient: Floats) -> None:
         """Take the last step too, unseen, unless it is a long one across a flat valley."""
