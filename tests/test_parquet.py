@@ -161,6 +161,17 @@ def test_folders_and_files_that_other_programs_set_aside_do_not_count(tmp_path):
     assert [path.name for path in ParquetRows(tmp_path).files] == ["0.parquet", "1.parquet"]
 
 
+def test_an_index_without_a_name_is_no_column(tmp_path):
+    whole = frame()
+    expected = fitted(whole.drop(columns="y"), whole["y"])
+    shuffled = whole.set_axis(np.random.default_rng(0).permutation(N))
+    shuffled.iloc[: N // 2].to_parquet(tmp_path / "0.parquet")
+    named = shuffled.iloc[N // 2 :].rename_axis("__null_dask_index__")
+    named.to_parquet(tmp_path / "1.parquet")
+    assert "__index_level_0__" in pq.read_schema(tmp_path / "0.parquet").names
+    assert_same_tree(fitted(tmp_path).tree_, expected.tree_)
+
+
 def test_many_small_files_are_read_together(tmp_path, monkeypatch):
     whole = frame()
     expected = fitted(whole.drop(columns="y"), whole["y"])

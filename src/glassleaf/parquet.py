@@ -242,7 +242,14 @@ def _footer(path: Path) -> tuple[Any, list[int]]:
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"{path} has two columns of the name {twice!r}.")
-    return schema, sizes
+    numbers = _row_numbers(schema)
+    return pyarrow.schema([field for field in schema if field.name not in numbers]), sizes
+
+
+def _row_numbers(schema: Any) -> set[str]:
+    """Columns that hold an index without a name of its own: numbers of rows, and no data."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return {name for name in index if isinstance(name, str) and name[:2] == name[-2:] == "__"}
 
 
 def _check_names(path: Path, names: Sequence[str], first: Path, expected: Sequence[str]) -> None:
