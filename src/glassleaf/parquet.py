@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,8 +17,6 @@ _SUFFIXES = (".parquet", ".pq")
 _ROWS_AT_ONCE = 1 << 17
 # More pieces than this are worth putting together, for each costs a file and a call in every pass.
 _MANY_PIECES = 256
-# Columns in which writers of tables put an index that has no name: numbers of rows, and no data.
-_ROW_NUMBERS = re.compile(r"__index_level_\d+__|__null_[a-z]+_index__")
 
 
 @dataclass(frozen=True)
@@ -245,8 +242,14 @@ def _footer(path: Path) -> tuple[Any, list[int]]:
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"{path} has two columns of the name {twice!r}.")
-    fields = [field for field in schema if not _ROW_NUMBERS.fullmatch(field.name)]
-    return pyarrow.schema(fields), sizes
+    numbers = _row_numbers(schema)
+    return pyarrow.schema([field for field in schema if field.name not in numbers]), sizes
+
+
+def _row_numbers(schema: Any) -> set[str]:
+    """Columns that hold an index without a name of its own: numbers of rows, and no data."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return {name for name in index if isinstance(name, str) and name[:2] == name[-2:] == "__"}
 
 
 def _check_names(path: Path, names: Sequence[str], first: Path, expected: Sequence[str]) -> None:
