@@ -7,11 +7,11 @@ from by_hand import by_hand
 from sklearn.metrics import log_loss, r2_score
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
-from glassleaf.curves import Residuals, draw_curve, ruler
+from glassleaf.curves import Residuals, draw_curve, make_ruler
 
 
 def drawn(residuals, noise, weight):
-    along = ruler(residuals.term, residuals.curvature)
+    along = make_ruler(residuals.term, residuals.curvature)
     return draw_curve(residuals, along, noise, weight, n_tested=1).curve
 
 

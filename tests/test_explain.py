@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import bare
 import numpy as np
@@ -16,7 +17,7 @@ import glassleaf
 from glassleaf import ModelTreeRegressor, explain, leaf_table
 from glassleaf.explanations import NoCoefficientsError
 from glassleaf.explanations.along import effect_line
-from glassleaf.explanations.formulas import formula
+from glassleaf.explanations.formulas import formula, score_texts
 from glassleaf.explanations.rules import Condition, split_conditions
 from glassleaf.explanations.text import model_text
 from glassleaf.table import raw_matrix
@@ -363,6 +364,20 @@ def test_formulas_are_in_raw_units(rng):
     assert f"within age {X['age'].min():.6g} to {X['age'].max():.6g}\n" in text
     assert "·age" in text and "clip(" not in text and "nearest end" in text
     assert "within" not in model_text(explanation)
+
+
+def test_ranges_of_cut_tails_and_of_bare_curves_are_said(rng):
+    X = pd.DataFrame({"age": rng.uniform(20, 60, 2000)})
+    y = np.abs(X["age"] - 40)
+    cut = explain(bare.regressor(max_depth=0, transform="winsor").fit(X, y))
+    assert "within age" in model_text(cut) and "nearest end" in model_text(cut)
+    bent = explain(bare.regressor(max_depth=0, curves=True, clamp=(0.1, 0.9)).fit(X, y))
+    (leaf,), number = bent.leaves, [term.kind for term in bent.terms].index("number")
+    coef = np.array(leaf.coef)
+    coef[:, number] = 0.0
+    without = replace(leaf, coef=tuple(map(tuple, coef.tolist())))
+    texts = score_texts(bent, without, None)
+    assert "curve(age)" in texts[0] and texts[1].startswith("within age ")
 
 
 def test_ranges_of_transformed_numbers_are_in_their_own_units(rng):

@@ -319,6 +319,28 @@ def test_one_step_solves_a_quadratic_problem_and_predicts_its_decrease():
     np.testing.assert_allclose(lost, at_end.loss - at_start.loss, rtol=1e-9)
 
 
+@pytest.mark.parametrize("noise", [1.0, 0.1, 1e-7, 0.0])
+@pytest.mark.parametrize("twins", [0.0, 1e-5, 1.0])
+def test_one_step_of_a_quadratic_loss_has_the_digits_of_two(noise, twins):
+    """With collinear columns, or hardly any loss left, there is a second look."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3))
+    A = np.column_stack([x, x[:, 0] + twins * rng.normal(size=200), np.ones(200)])
+    y = A @ [1.0, -2.0, 0.5, 0.0, 3.0] + noise * rng.normal(size=200)
+    looks = []
+
+    def sums(theta, with_hessian):
+        looks.append(with_hessian)
+        r = A @ theta[0] - y
+        hessian = (A.T @ A)[None, :, None, :] if with_hessian else None
+        return Sums(float(0.5 * r @ r), (A.T @ r)[None], hessian)
+
+    fit = solve(np.zeros((1, 5)), Penalty(1e-9), sums, HessianUse.CONSTANT)
+    r = A @ fit.theta[0] - y
+    assert fit.loss == pytest.approx(0.5 * float(r @ r), rel=1e-8, abs=1e-20)
+    assert len(looks) == (1 if noise >= 0.1 and twins == 1.0 else 2)
+
+
 @pytest.mark.parametrize("use", [HessianUse.RENEW, HessianUse.KEEP])
 def test_the_solution_does_not_depend_on_how_often_the_hessian_is_renewed(use):
     rng = np.random.default_rng(0)

@@ -375,6 +375,7 @@ def test_bins_of_whole_numbers_hold_equally_many():
     edges = densities._edges(np.array([17.0, 90.0, 40.0]), 17.0, 90.0)
     assert (np.diff(edges) == 3.0).all()
     assert edges[0] == 16.5 and edges[-2] < 90.0 < edges[-1]
+    assert densities._edges(np.array([20.0, 60.0]), 20.0, 60.0)[[0, -1]].tolist() == [19.5, 61.5]
     assert len(densities._edges(np.array([0.5, 2.0]), 0.0, 3.0)) == 31
     assert densities._edges(np.array([2.0]), 2.0, 2.0).tolist() == [1.5, 2.5]
 

@@ -1,5 +1,7 @@
 """The exact gains of shortlisted splits, and the refinement of a split, by brute force."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import oracles
 import pandas as pd
@@ -7,6 +9,8 @@ import pytest
 from bare import classifier, regressor
 from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
+
+from glassleaf.losses import Loss
 
 ALPHA = 2.0
 shrinks = pytest.mark.parametrize("shrink", ["zero", "parent"])
@@ -159,6 +163,25 @@ def test_gains_of_counts_are_close_to_those_of_full_fits(seed):
     tree = regressor(loss="poisson", rescore=20, alpha=ALPHA, max_depth=1).fit(X, y).tree_
     assert tree.gain[0] == pytest.approx(tree.loss[0] - tree.loss[1:].sum(), rel=0.2)
     assert tree.feature[0] == 0
+
+
+@dataclass(frozen=True)
+class RelativeError(Loss):
+    """Quadratic, and every row has a curvature of its own."""
+
+    is_quadratic: bool = True
+
+    def derivatives(self, y, raw, with_hessian=True):
+        error = (raw - y) / y
+        return 0.5 * error**2, error / y, 1 / y**2
+
+
+def test_a_quadratic_loss_may_have_a_curvature_per_row(rng):
+    X = rng.normal(size=(400, 2))
+    y = 20 + np.where(X[:, 0] > 0.2, 3.0, -3.0) * X[:, 1] + rng.uniform(-1, 1, 400)
+    y *= np.where(rng.random(400) < 0.5, 1.0, 10.0)
+    tree = regressor(loss=RelativeError(), rescore=20, alpha=1e-6, max_depth=1).fit(X, y).tree_
+    assert tree.gain[0] == pytest.approx(tree.loss[0] - tree.loss[1:].sum(), rel=1e-3)
 
 
 # --- alternating refinement ----------------------------------------------------------------------

@@ -205,6 +205,7 @@ def sum_dense(block_ptr, block_bins, per_row, vectors, dense, start, stop, total
 
 @_kernel
 def _sum_few(block_bins, per_row, vectors, dense, start, stop, total, squares):
+    """``sum_dense``, with the products of a row side by side: those by vector, then the squares."""
     n_bins, width, n_columns = total.shape
     size = (width + (squares.shape[0] > 0)) * n_columns
     products = np.empty((_KEPT_ROWS, size))
@@ -632,26 +633,27 @@ def sum_segments(order, ends, start, dense, ptr, idx, val, slope, packed, gradie
 
 
 @_kernel
-def _add_four(dense, start, i, j, k, m, slope, packed, gradient, gram):
-    w, x, y, z = dense[start + i], dense[start + j], dense[start + k], dense[start + m]
+def _add_four(dense, start, i0, i1, i2, i3, slope, packed, gradient, gram):
+    """``_add_one`` of four rows at once."""
+    x0, x1, x2, x3 = dense[start + i0], dense[start + i1], dense[start + i2], dense[start + i3]
     n, last = dense.shape[1], gram.shape[1] - 1
-    for output in range(gradient.shape[0]):
-        p, q, r, s = slope[i, output], slope[j, output], slope[k, output], slope[m, output]
-        row = gradient[output]
+    for k in range(gradient.shape[0]):
+        f0, f1, f2, f3 = slope[i0, k], slope[i1, k], slope[i2, k], slope[i3, k]
+        row = gradient[k]
         for b in range(n):
-            row[b] += p * w[b] + q * x[b] + r * y[b] + s * z[b]
-        row[last] += p + q + r + s
-    for pair in range(gram.shape[0]):
-        p, q, r, s = packed[i, pair], packed[j, pair], packed[k, pair], packed[m, pair]
+            row[b] += f0 * x0[b] + f1 * x1[b] + f2 * x2[b] + f3 * x3[b]
+        row[last] += f0 + f1 + f2 + f3
+    for p in range(gram.shape[0]):
+        f0, f1, f2, f3 = packed[i0, p], packed[i1, p], packed[i2, p], packed[i3, p]
         for a in range(n):
-            e, f, g, h = p * w[a], q * x[a], r * y[a], s * z[a]
-            row = gram[pair, a]
+            g0, g1, g2, g3 = f0 * x0[a], f1 * x1[a], f2 * x2[a], f3 * x3[a]
+            row = gram[p, a]
             for b in range(a + 1):
-                row[b] += e * w[b] + f * x[b] + g * y[b] + h * z[b]
-        row = gram[pair, last]
+                row[b] += g0 * x0[b] + g1 * x1[b] + g2 * x2[b] + g3 * x3[b]
+        row = gram[p, last]
         for b in range(n):
-            row[b] += p * w[b] + q * x[b] + r * y[b] + s * z[b]
-        row[last] += p + q + r + s
+            row[b] += f0 * x0[b] + f1 * x1[b] + f2 * x2[b] + f3 * x3[b]
+        row[last] += f0 + f1 + f2 + f3
 
 
 @_kernel

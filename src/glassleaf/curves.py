@@ -95,7 +95,7 @@ def with_curves(
         for column in sorted(tested - curves.keys()):
             own = found[column]
             if column not in rulers or not np.array_equal(rulers[column].size, own.curvature):
-                rulers[column] = ruler(own.term, own.curvature)
+                rulers[column] = make_ruler(own.term, own.curvature)
             drawn[column] = draw_curve(own, rulers[column], noise, root.weight, len(tested))
         best = max(drawn, key=lambda column: drawn[column].explained)
         curve = drawn[best].curve
@@ -176,7 +176,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Ruler:
-    """What it takes to draw curves along a column; it depends on the bins' curvature alone.
+    """What it takes to draw curves along a column; of the residuals it needs the curvature alone.
 
     ``bends`` is what mean residuals are multiplied by to have the curve at the points: a least
     squares fit through the points, less its straight part.
@@ -188,7 +188,7 @@ class Ruler:
     bends: Floats
 
 
-def ruler(term: Floats, size: Floats) -> Ruler:
+def make_ruler(term: Floats, size: Floats) -> Ruler:
     """For the bins of a column, with these terms and curvatures."""
     points = _points(term, size)
     if len(points) < 3:

@@ -318,7 +318,7 @@ class NewtonFit:
         enough = _TIGHT[self._use] * self._scale
         if is_stale and self._use is HessianUse.KEEP:
             enough = max(enough, _NEGLIGIBLE * self.theta.size)
-        if self._predicted <= enough or self._is_exact():
+        if self._predicted <= enough or self._is_exact(gradient):
             self._finish(gradient)
         elif self._rounds >= _MAX_ROUNDS:
             self.is_done = True
@@ -329,14 +329,13 @@ class NewtonFit:
             trial = self.theta + self._length * self._step
             self.request = (trial, self._use is HessianUse.RENEW)
 
-    def _is_exact(self) -> bool:
+    def _is_exact(self, gradient: Floats) -> bool:
         """Whether the step leads to the minimum for sure, and its loss is known well enough."""
         assert self._quadratic is not None
-        return (
-            self._use is HessianUse.CONSTANT
-            and self._quadratic.is_well_conditioned
-            and self._objective - self._predicted > _LEFT_OVER * self._scale
-        )
+        if self._use is not HessianUse.CONSTANT or not self._quadratic.is_well_conditioned:
+            return False
+        left = self.loss + self._quadratic.loss_change(gradient, self._step)
+        return left > _LEFT_OVER * self._scale
 
     def _finish(self, gradient: Floats) -> None:
         """Take the last step too, unseen, unless it is a long one across a flat valley."""

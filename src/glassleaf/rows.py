@@ -180,10 +180,7 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
 
     The loss's own statistics of the target come last.
     """
-    return _statistics(rows, *rows.spans[node], loss)
-
-
-def _statistics(rows: Rows, start: int, stop: int, loss: Loss) -> Floats:
+    start, stop = rows.spans[node]
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     sums = [np.array([stop - start, weight.sum()])]
     is_uniform = _is_uniform(weight)
@@ -349,7 +346,7 @@ def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: in
     s = rows.sparse
     grams = np.zeros((size, size, curvature.shape[1]))
     _kernels.sum_packed_gram(s.ptr, s.idx, s.val, rows.dense, curvature, start, stop, grams)
-    return np.asarray(_of_outputs(np.moveaxis(grams, 2, 0)[None], n_outputs)[0])
+    return np.asarray(_full_hessians(np.moveaxis(grams, 2, 0)[None], n_outputs)[0])
 
 
 def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
@@ -421,7 +418,7 @@ def segment_sums(
         slope * weight[:, None], curvature * weight[:, None], gradient, grams,
     )  # fmt: skip
     moments = np.zeros((n_segments, 4, rows.n_kept))
-    if loss.is_quadratic and _is_uniform(weight):  # all of them are products of columns
+    if _is_uniform(weight) and _is_uniform(curvature[:, 0]):  # then they are products of columns
         plain = grams[:, 0] / curvature[0, 0]
         moments[:, 0] = plain[:, -1, :-1]
         moments[:, 2] = np.diagonal(plain, axis1=1, axis2=2)[:, :-1]
@@ -439,11 +436,11 @@ def segment_sums(
         ),
         np.array([weight[own] @ value[own] for own in spans]),
         gradient,
-        _of_outputs(grams, n_outputs),
+        _full_hessians(grams, n_outputs),
     )
 
 
-def _of_outputs(grams: Floats, n_outputs: int) -> Floats:
+def _full_hessians(grams: Floats, n_outputs: int) -> Floats:
     """Lower triangles of (sets, pairs of outputs) to Hessians (sets, output, :, output, :)."""
     n_sets, _, size, _ = grams.shape
     full = grams + np.swapaxes(np.tril(grams, -1), -1, -2)

@@ -90,7 +90,8 @@ class NodeModel:
         return coef, self.theta[:, -1] - coef @ self.mean
 
     def with_column(self, place: int) -> NodeModel:
-        """The same model and one more column, of mean 0 and spread 1, which it does not use."""
+        """The same model and one more, unused column, of about mean 0 and spread 1."""
+        assert self.towards is None and self.is_left_out is None
         return replace(
             self,
             mean=np.insert(self.mean, place, 0.0),

@@ -79,9 +79,10 @@ class Fitted:
         _, table = self.estimator._fitted(X)
         return np.ascontiguousarray(raw_matrix(table, self.tree.columns))
 
-    def new_categories(self, X: Any) -> dict[int, tuple[Any, ...]]:
-        """For every column of categories, those in X that training never saw."""
+    def new_categories(self, X: Any, rows: NDArray[np.intp]) -> dict[int, tuple[Any, ...]]:
+        """For every column of categories, those in some rows of X that training never saw."""
         _, table = self.estimator._fitted(X)
+        table = table.take(rows)
         out = {}
         for j, column in enumerate(self.tree.columns):
             if column.categories is not None:

@@ -47,7 +47,8 @@ def score_texts(explanation: ModelExplanation, leaf: Node, max_terms: int | None
 
 def ranges_intro(explanation: ModelExplanation) -> str:
     """What "within" means, for models whose leaves have ranges; else empty."""
-    has_any = any(np.isfinite(leaf.clamp).any() for leaf in explanation.leaves)
+    terms = range(len(explanation.terms))
+    has_any = any(_range_texts(explanation, leaf, terms) for leaf in explanation.leaves)
     return "Beyond a range after 'within', a number counts as the nearest end." if has_any else ""
 
 
@@ -140,22 +141,25 @@ def _range(feature: Feature, node: Node) -> tuple[float, float]:
 
 def _range_texts(explanation: ModelExplanation, node: Node, terms: Sequence[int]) -> list[str]:
     """``age 20 to 60`` for every number among some terms that is held to a range."""
-    columns = {explanation.terms[t].feature for t in terms if explanation.terms[t].kind == "number"}
+    kinds = ("number", "curve")
+    columns = {explanation.terms[t].feature for t in terms if explanation.terms[t].kind in kinds}
     out = []
     for feature in explanation.features:
         low, high = _range(feature, node) if feature.name in columns else (-np.inf, np.inf)
         if np.isfinite([low, high]).any():
             low, high = (float(end) for end in to_raw(np.array([low, high]), feature.knots))
-            low, high = _rounded(low, high), _rounded(high, low)
-            out.append(f"{words.name(feature.name)} {words.number(low)} to {words.number(high)}")
+            out.append(f"{words.name(feature.name)} {' to '.join(_ends(low, high))}")
     return out
 
 
 def _clipped(name: str, low: float, high: float) -> str:
     if np.isfinite(low) or np.isfinite(high):
-        low, high = _rounded(low, high), _rounded(high, low)
-        return f"clip({name}, {words.number(low)}, {words.number(high)})"
+        return f"clip({name}, {', '.join(_ends(low, high))})"
     return name
+
+
+def _ends(low: float, high: float) -> tuple[str, str]:
+    return words.number(_rounded(low, high)), words.number(_rounded(high, low))
 
 
 def _curve_ends(curve: Curve, feature: Feature, low: float, high: float) -> tuple[float, float]:

@@ -59,7 +59,7 @@ class Weights(Record):
 class Contents(Record):
     """The parts of a report. ``target`` is the name of y, where it has one;
     ``typical`` is a row of medians and most frequent categories. ``rows`` are the test rows whose
-    weight is not zero; ``weights`` is None where they count alike, ``classes`` for a model of
+    weight is not zero; ``weights`` is None where none were given, ``classes`` for a model of
     numbers. ``settings`` are the parameters of the estimator that differ from their defaults.
     ``date`` is as it was given, or empty.
 
@@ -117,7 +117,7 @@ def gather(
         calibration=calibration(explanation, target, prediction, weight),
         leaves=leaves,
         densities=densities(explanation, matrix, weight),
-        data=data_notes(explanation, matrix, weight, model.new_categories(X), shares),
+        data=data_notes(explanation, matrix, weight, model.new_categories(X, used), shares),
         typical=_typical(model, matrix),
         examples=_examples(model, explanation, used, matrix, target, prediction, nodes),
         model=explanation,

@@ -134,7 +134,7 @@ def _note(
         missing_training=gaps,
         missing_test=missing,
         new_share=new_share,
-        new_categories=new if new_share else (),
+        new_categories=new,
         outside=outside,
         shift=shift,
         stability=drift,

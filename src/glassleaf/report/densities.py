@@ -92,5 +92,5 @@ def _edges(values: Floats, low: float, high: float) -> Floats:
         return np.array([low - 0.5, low + 0.5])
     if (values == np.round(values)).all():
         first, step = np.floor(low), np.ceil((high - low) / _BINS)
-        return np.asarray(np.arange(first, high + step, step) - 0.5)
+        return np.asarray(np.arange(first, np.floor(high) + 1 + step, step) - 0.5)
     return np.linspace(low, high, _BINS + 1)

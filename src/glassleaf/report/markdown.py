@@ -78,7 +78,7 @@ def _classes(contents: Contents) -> list[str]:
     )
     parts = [_part("Classes", "classes", f"{matrix}\n\n{rates}")]
     if found.roc:
-        some = [found.roc[k] for k in np.linspace(0, len(found.roc) - 1, 12).astype(int)[1:]]
+        some = [found.roc[k] for k in np.unique(np.linspace(1, len(found.roc) - 1, 11).astype(int))]
         columns = [f"probability of {names[1]} from", "found", "others taken for it"]
         rows = [[words.number(t, 3), _rate(hit), _rate(false)] for t, false, hit in some]
         parts.append(_part("ROC curve", "roc", table(columns, rows)))
@@ -132,11 +132,10 @@ def _test_target(contents: Contents, test: LeafOnTest) -> str:
 
 def _formulas(contents: Contents, max_terms: int | None) -> str:
     model = contents.model
-    lines = [
-        f"- Leaf {leaf.leaf}: {escaped(text, 4000)}"
-        for leaf in model.leaves
-        for text in score_texts(model, leaf, max_terms)
-    ]
+    lines = []
+    for leaf in model.leaves:
+        texts = [escaped(text, 4000) for text in score_texts(model, leaf, max_terms)]
+        lines.append(f"- Leaf {leaf.leaf}: " + "; ".join(texts))
     intro = f"{escaped(link_text(model.link, model.classes), 500)}. {ranges_intro(model)}"
     return intro.strip() + "\n\n" + "\n".join(lines)
 

@@ -228,9 +228,10 @@ def _support(leaf: Node, t: int) -> dict[str, Any]:
 
     The model keeps the weighted share; where rows had weights it says nothing of their number.
     """
-    if leaf.weight != leaf.rows:
+    number = leaf.mean[t] * leaf.rows
+    if leaf.weight != leaf.rows or abs(number - round(number)) > 1e-6 * leaf.rows:
         return {"text": words.percent(leaf.mean[t]), "few": False}
-    rows = round(leaf.mean[t] * leaf.rows)
+    rows = round(number)
     return {"text": prose.rows_text(rows), "few": rows < _FEW_ROWS}
 
 
