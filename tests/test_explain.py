@@ -380,6 +380,24 @@ def test_ranges_of_cut_tails_and_of_bare_curves_are_said(rng):
     assert "curve(age)" in texts[0] and texts[1].startswith("within age ")
 
 
+def test_the_text_says_what_a_missing_number_counts_as(rng):
+    X = pd.DataFrame({"age": rng.normal(40, 10, 500), "size": rng.normal(size=500)})
+    y = X["age"] + X["size"]
+    X.loc[:50, "age"] = np.nan
+    text = model_text(explain(bare.regressor(max_depth=0).fit(X, y)))
+    assert f"counts as the training mean: age {X['age'].mean():.6g}.\n" in text
+    assert "training mean" not in model_text(
+        explain(bare.regressor(max_depth=0).fit(X[60:], y[60:]))
+    )
+
+
+def test_a_formula_of_no_terms_and_an_explanation_of_no_rows(rng):
+    X = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc"))
+    model = bare.regressor(max_depth=0).fit(X, X.sum(axis=1))
+    assert "score = " in (text := model.export_text(max_terms=0)) and "3 smaller terms" in text
+    assert len(explain(model, X[:0])) == 0
+
+
 def test_ranges_of_transformed_numbers_are_in_their_own_units(rng):
     X = pd.DataFrame({"amount": rng.lognormal(0, 2, 500)})
     ranked = bare.regressor(max_depth=0, transform="rank", clamp=True).fit(X, np.log(X["amount"]))

@@ -216,3 +216,13 @@ def test_unusable_rows_may_be_left_out(tmp_path):
     write(tmp_path, [table.slice(0, 300), table.slice(300)])
     rows = ParquetRows(tmp_path, skip_unusable=True)
     assert_same_tree(fitted(rows, weight="w").tree_, expected.tree_)
+
+
+def test_names_of_folders_are_no_columns_and_that_is_said(tmp_path, caplog):
+    for k in (0, 1):
+        (tmp_path / f"k={k}").mkdir()
+        pd.DataFrame({"a": [1.0, 2.0], "y": [1.0, 3.0]}).to_parquet(
+            tmp_path / f"k={k}" / "x.parquet"
+        )
+    assert ParquetRows(tmp_path).schema.names == ["a", "y"]
+    assert "k=0" in caplog.text

@@ -18,6 +18,10 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write to that takes its place when all went well, and else leaves no trace."""
     target = os.path.realpath(path)
+    if not os.fspath(path) or os.path.isdir(target):
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the name of a file in it.")
+    if not os.path.isdir(os.path.dirname(target)):
+        raise FileNotFoundError(f"There is no folder {os.path.dirname(os.fspath(path))!r}.")
     beside = f"{target}.{os.urandom(6).hex()}.tmp"
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:

@@ -361,6 +361,11 @@ class _ModelTree(Deployable, BaseEstimator):
         engine = engine_of(X)
         if engine is not None:
             raise TypeError(f"X is a {engine.COLLECTION}; only a table in memory will do here.")
+        if is_partitioned(X):
+            raise TypeError(
+                f"X={describe(X)} names Parquet files; only a table in memory will do here."
+                " The command line predicts on files: glassleaf predict MODEL FILES."
+            )
         if is_frame(X):
             table = frame_table(X)
             self._check_names(X, table, reset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.errors import require
+
+_log = logging.getLogger("glassleaf")
 
 _SUFFIXES = (".parquet", ".pq")
 _ROWS_AT_ONCE = 1 << 17
@@ -143,6 +146,14 @@ class ParquetRows:
         ]  # fmt: skip
         if not found:
             raise FileNotFoundError(f"There are no Parquet files at {self.source}.")
+        values = sorted(
+            {p for path in found for p in path.relative_to(self.source).parts[:-1] if "=" in p}
+        )
+        if values:
+            _log.warning(
+                "Names of folders are not read as columns: write %s into the files, if it matters.",
+                values[0],
+            )
         return found
 
     @cached_property

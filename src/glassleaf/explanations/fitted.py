@@ -97,7 +97,8 @@ class Fitted:
     def prediction(self, raw: Floats) -> Floats:
         """Raw scores to predictions (classes: probabilities), shape (rows, 1 or classes)."""
         given = raw[:, 0] if raw.shape[1] == 1 else raw
-        return self.loss.inverse_link(given).reshape(len(raw), -1)
+        found = self.loss.inverse_link(given)
+        return found[:, None] if found.ndim == 1 else found
 
     def position(self, feature: Any, parameter: str) -> int:
         """The column that a name or a position means."""

@@ -102,9 +102,10 @@ def _cut(explanation: ModelExplanation, order: Sequence[int], max_terms: int | N
     """How many terms are shown: one left over is shown too, and so is the curve of the last."""
     if max_terms is None or len(order) <= max_terms + 1:
         return len(order)
+    if max_terms == 0:
+        return 0
     last, after = (explanation.terms[t] for t in order[max_terms - 1 : max_terms + 1])
-    is_pair = max_terms > 0 and after.kind == "curve" and after.feature == last.feature
-    return max_terms + is_pair
+    return max_terms + (after.kind == "curve" and after.feature == last.feature)
 
 
 def term_text(explanation: ModelExplanation, term: Term, node: Node) -> str:
@@ -169,6 +170,17 @@ def _curve_ends(curve: Curve, feature: Feature, low: float, high: float) -> tupl
         return -np.inf, np.inf
     ends = to_raw(np.array([low, high]), feature.knots)
     return float(ends[0]), float(ends[1])
+
+
+def fills_text(explanation: ModelExplanation) -> str:
+    """What missing numbers count as, of the features that have a term for it; else empty."""
+    gaps = {term.feature for term in explanation.terms if term.kind == "missing"}
+    fills = []
+    for feature in explanation.features:
+        if feature.name in gaps and feature.categories is None:
+            fill = float(to_raw(np.array(feature.fill), feature.knots))
+            fills.append(f"{words.name(feature.name)} {words.number(fill)}")
+    return f"A missing number counts as the training mean: {', '.join(fills)}." if fills else ""
 
 
 CURVES_INTRO = "Curves, the same in all leaves: linear between these points, constant beyond"

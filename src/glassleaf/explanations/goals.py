@@ -44,8 +44,9 @@ def goal_of(model: Fitted, values: Floats, target: Any, probability: float | Non
 
 
 def _number_goal(model: Fitted, raw: Floats, target: Any) -> Goal:
-    if isinstance(target, bool) or not isinstance(target, (int, float, np.number)):
-        raise ValueError(f"target={describe(target)} must be a number.")
+    is_number = isinstance(target, (int, float, np.number)) and not isinstance(target, bool)
+    if not is_number or not np.isfinite(target):
+        raise ValueError(f"target={describe(target)} must be a finite number.")
     wanted = float(target)
     sign = 1.0 if model.prediction(raw)[0, 0] < wanted else -1.0
     needed = raw_for(model, wanted, 0)

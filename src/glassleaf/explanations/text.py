@@ -8,6 +8,7 @@ from glassleaf.explanations import words
 from glassleaf.explanations.formulas import (
     CURVES_INTRO,
     curve_texts,
+    fills_text,
     link_text,
     ranges_intro,
     score_texts,
@@ -23,8 +24,9 @@ def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
         lines += ["", *branches]
     for leaf in explanation.leaves:
         lines += ["", *_leaf(explanation, leaf, max_terms)]
-    if ranges := ranges_intro(explanation):
-        lines += ["", ranges]
+    notes = [text for text in (ranges_intro(explanation), fills_text(explanation)) if text]
+    if notes:
+        lines += ["", *notes]
     if explanation.curves:
         lines += ["", CURVES_INTRO, *(f"  {text}" for text in curve_texts(explanation))]
     lines += ["", *_importance(explanation)]

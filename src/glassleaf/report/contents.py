@@ -102,7 +102,7 @@ def gather(
     leaves = leaves_on_test(explanation, nodes, target, prediction, weight)
     shares = np.array([leaf.share for leaf in leaves.leaves])
     return Contents(
-        title=title,
+        title=_title(title),
         target=str(getattr(y, "name", None) or ""),
         version=__version__,
         date=_date(date),
@@ -122,6 +122,12 @@ def gather(
         examples=_examples(model, explanation, used, matrix, target, prediction, nodes),
         model=explanation,
     )
+
+
+def _title(given: str) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"title={describe(given)} must be a text.")
+    return given
 
 
 def _date(given: str | datetime.date | None) -> str:
