@@ -1,5 +1,7 @@
 """Reason codes: signed, ordered, and neutral values that are neutral."""
 
+from dataclasses import replace
+
 import bare
 import numpy as np
 import pandas as pd
@@ -71,6 +73,10 @@ def test_known_answer():
     assert first.neutral == pytest.approx(X["debt"].mean())
     assert second.neutral == pytest.approx(X["income"].mean())
     assert "would have been neutral" in first.text
+    nearest = replace(first, neutral_contribution=0.5 * first.contribution)
+    assert nearest.text.endswith(
+        f"({nearest.neutral_contribution:+.3g}) would have been nearest to neutral"
+    )
     low = reasons(model, row, favorable="low")[0]
     assert [reason.feature for reason in low if abs(reason.contribution) > 1e-9] == []
 

@@ -19,6 +19,8 @@ from glassleaf.tree import Tree
 
 Floats = NDArray[np.float64]
 
+# Share of a contribution that is as good as none.
+_NEXT_TO_NOTHING = 0.02
 # Values of a feature among which the neutral one is looked for.
 _TRIED = 64
 # Share of a contribution that does not count: rounding.
@@ -50,7 +52,10 @@ class Reason(Record):
         )
         if self.neutral_contribution is None:
             return out
-        return f"{out}; {words.value(self.neutral, 4)} would have been neutral"
+        neutral, left = words.value(self.neutral, 4), self.neutral_contribution
+        if abs(left) <= _NEXT_TO_NOTHING * abs(self.contribution):
+            return f"{out}; {neutral} would have been neutral"
+        return f"{out}; {neutral} ({left:+.3g}) would have been nearest to neutral"
 
 
 def reasons(
