@@ -555,3 +555,11 @@ def test_summary_says_what_the_model_is():
     assert "1,500 rows" in lines[0] and "400 rows" in lines[0]
     assert f"{len(explain(zoo.case('binary').model).leaves)} leaves" in lines[1]
     assert first.scores[0].name in lines[2]
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_scores_without_an_interval_are_said_to_have_none(rng):
+    X = pd.DataFrame({"a": rng.normal(size=300)})
+    model = ModelTreeRegressor(loss="poisson").fit(X, rng.poisson(np.exp(X["a"])))
+    text = model.report(X[:3], [0, 0, 1], sample_weight=[1, 1, 0]).markdown()
+    assert "not known" in text

@@ -164,15 +164,15 @@ def score_text(score: Score) -> str:
 
 def value_text(score: Score, value: float) -> str:
     """A score with as many digits as its interval makes sense of."""
-    if np.isnan(value):
+    if not np.isfinite(value):
         return "not defined"
     unit, sign = (100, "%") if score.is_share else (1, "")
     half = unit * (score.high - score.low) / 2
-    places = min(max(1 - int(np.floor(np.log10(half))), 0), 8) if half > 0 else 4
+    places = min(max(1 - int(np.floor(np.log10(half))), 0), 8) if 0 < half < np.inf else 4
     return f"{round(unit * value, places) + 0.0:,.{places}f}{sign}"  # never "-0.00"
 
 
 def interval_text(score: Score) -> str:
-    if np.isnan(score.low) or np.isnan(score.high):
+    if not np.isfinite([score.low, score.high]).all():
         return "not known"
     return f"{value_text(score, score.low)} to {value_text(score, score.high)}"
