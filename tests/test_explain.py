@@ -385,8 +385,8 @@ def test_the_text_says_what_a_missing_number_counts_as(rng):
     y = X["age"] + X["size"]
     X.loc[:50, "age"] = np.nan
     text = model_text(explain(bare.regressor(max_depth=0).fit(X, y)))
-    assert f"counts as the training mean: age {X['age'].mean():.6g}.\n" in text
-    assert "training mean" not in model_text(
+    assert f"counts as: age {X['age'].mean():.6g}.\n" in text
+    assert "missing number" not in model_text(
         explain(bare.regressor(max_depth=0).fit(X[60:], y[60:]))
     )
 

@@ -180,7 +180,7 @@ def fills_text(explanation: ModelExplanation) -> str:
         if feature.name in gaps and feature.categories is None:
             fill = float(to_raw(np.array(feature.fill), feature.knots))
             fills.append(f"{words.name(feature.name)} {words.number(fill)}")
-    return f"A missing number counts as the training mean: {', '.join(fills)}." if fills else ""
+    return f"A missing number counts as: {', '.join(fills)}." if fills else ""
 
 
 CURVES_INTRO = "Curves, the same in all leaves: linear between these points, constant beyond"
