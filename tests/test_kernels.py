@@ -146,25 +146,48 @@ def test_sum_values_adds_the_vectors_of_every_bin(rng):
     np.testing.assert_allclose(total, indicator[4:18].T @ vectors[4:18])
 
 
-@pytest.mark.parametrize("per_row", [-1, 3])
-@pytest.mark.parametrize("with_squares", [False, True])
+def plain_moments(indicator, vectors, dense, with_squares):
+    """Sums of vector times column per bin and, if asked for, last, of weight times its square."""
+    moments = np.einsum("ib,ik,ij->bkj", indicator, vectors, dense)
+    if not with_squares:
+        return moments
+    squares = np.einsum("ib,i,ij->bj", indicator, vectors[:, -1], dense**2)
+    return np.concatenate([moments, squares[:, None]], axis=1)
+
+
+with_or_without_squares = pytest.mark.parametrize("with_squares", [False, True])
+
+
+@with_or_without_squares
 @pytest.mark.parametrize("width", [2, 3])
-@pytest.mark.parametrize("n, n_columns", [(20, 4), (600, 4), (20, 40)])
-def test_sum_dense_adds_products_and_squares(rng, n, n_columns, width, with_squares, per_row):
-    ptr, bins, indicator = make_block(rng, n)
-    if per_row > 0:
-        ptr, bins = np.arange(n + 1) * per_row, rng.integers(0, 7, n * per_row).astype(np.uint16)
-        indicator = np.array([np.bincount(row, minlength=7) for row in bins.reshape(n, per_row)])
+def test_sum_dense_adds_products_and_squares(rng, width, with_squares):
+    ptr, bins, indicator = make_block(rng, 20)
+    vectors, dense = rng.random((20, width)), rng.normal(size=(20, 4))
+    moments = np.zeros((7, width + with_squares, 6))
+    _kernels.sum_dense(ptr, bins, vectors, dense, 4, 18, moments)
+    rows = slice(4, 18)
+    expected = plain_moments(indicator[rows], vectors[rows], dense[rows], with_squares)
+    np.testing.assert_allclose(moments[:, :, :4], expected)
+    assert (moments[:, :, 4:] == 0).all()
+
+
+@with_or_without_squares
+@pytest.mark.parametrize("width", [2, 3])
+@pytest.mark.parametrize("n, n_columns", [(20, 0), (20, 4), (600, 4), (300, 40)])
+def test_sum_uniform_is_all_sums_at_once(rng, n, n_columns, width, with_squares):
+    bins = rng.integers(0, 7, (n, 3)).astype(np.uint16)
+    indicator = np.array([np.bincount(row, minlength=7) for row in bins])
     vectors, dense = rng.random((n, width)), rng.normal(size=(n, n_columns))
-    total = np.zeros((7, width, n_columns))
-    squares = np.zeros((7 if with_squares else 0, n_columns))
+    count, values = np.zeros(7, dtype=np.int64), np.zeros((7, width))
+    moments = np.zeros((7, width + with_squares, n_columns + 2))
+    where = (bins.ravel(), 3, vectors, dense, 4, n - 2)
+    _kernels.sum_uniform(*where, count, values, moments)
     rows = slice(4, n - 2)
-    _kernels.sum_dense(ptr, bins, per_row, vectors, dense, 4, n - 2, total, squares)
-    expected = np.einsum("ib,ik,ij->bkj", indicator[rows], vectors[rows], dense[rows])
-    np.testing.assert_allclose(total, expected)
-    if with_squares:
-        expected = np.einsum("ib,i,ij->bj", indicator[rows], vectors[rows, -1], dense[rows] ** 2)
-        np.testing.assert_allclose(squares, expected)
+    expected = plain_moments(indicator[rows], vectors[rows], dense[rows], with_squares)
+    np.testing.assert_allclose(moments[:, :, :n_columns], expected)
+    assert (moments[:, :, n_columns:] == 0).all()
+    assert (count == indicator[rows].sum(axis=0)).all()
+    np.testing.assert_allclose(values, indicator[rows].T @ vectors[rows])
 
 
 @values_or_indicators
@@ -209,57 +232,73 @@ def test_ranges_sparse_are_those_of_the_stored_values(rng, has_values):
             assert high[b, j] == inside.max(initial=-np.inf)
 
 
+# Three features of 3 values and a missing bin: full, with missing values, categorical.
+THREE_FEATURES = (
+    np.array([0, 4, 8]),
+    np.array([3, 3, 3]),
+    np.array([False, False, True]),
+    np.array([False, True, True]),
+)
+
+
+def sides_of_three_features():
+    """The bins on the left and on the right of every candidate."""
+    sides = [({0}, {1, 2}), ({0, 1}, {2}), ({0, 1, 2}, set())]
+    for b in range(3):
+        numbers, rest = {4 + k for k in range(b + 1)}, {4 + k for k in range(b + 1, 3)}
+        sides += [(numbers, rest | {7}), (numbers | {7}, rest)]
+    return sides + [({8 + b}, {8, 9, 10, 11} - {8 + b}) for b in range(4)]
+
+
+SIDES = sides_of_three_features()
 OPERATIONS = [(0, np.sum, 0.0), (1, np.min, np.inf), (2, np.max, -np.inf)]
 
 
 @pytest.mark.parametrize(("operation", "reduce", "nothing"), OPERATIONS, ids=["sum", "min", "max"])
 def test_combine_sides_makes_every_candidate(rng, operation, reduce, nothing):
-    """Three features of 3 values and a missing bin: full, with missing values, categorical."""
-    first_bin, n_values = np.array([0, 4, 8]), np.array([3, 3, 3])
-    is_categorical = np.array([False, False, True])
-    has_missing = np.array([False, True, True])
     table = rng.normal(size=(12, 2))
     table[3] = nothing  # the first feature has no missing values
-    sides = [({0}, {1, 2}), ({0, 1}, {2}), ({0, 1, 2}, set())]
-    for b in range(3):
-        numbers, rest = {4 + k for k in range(b + 1)}, {4 + k for k in range(b + 1, 3)}
-        sides += [(numbers, rest | {7}), (numbers | {7}, rest)]
-    sides += [({8 + b}, {8, 9, 10, 11} - {8 + b}) for b in range(4)]
-    left, right = np.empty((2, len(sides), 2))
-    given = (first_bin, n_values, is_categorical, has_missing, operation)
-    _kernels.combine_sides(table, *given, left, right)
-    for c, expected in enumerate(sides):
+    left, right = np.empty((2, len(SIDES), 2))
+    _kernels.combine_sides(table, *THREE_FEATURES, operation, left, right)
+    for c, expected in enumerate(SIDES):
         for found, bins in zip((left[c], right[c]), expected, strict=True):
             wanted = reduce(table[sorted(bins)], axis=0) if bins else np.full(2, nothing)
             np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+def standardized_gain(x, weight, slope):
+    """``|g|^2 / |S|`` from the rows of a side themselves; a constant column has no gradient."""
+    if not len(x):
+        return 0.0
+    mean = np.average(x, axis=0, weights=weight)
+    spread = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weight))
+    z = np.where(spread > 1e-6, (x - mean) / np.maximum(spread, 1e-6), 0.0)
+    gradient = np.append((slope.T @ z).ravel(), slope.sum(axis=0))
+    return gradient @ gradient / weight.sum()
+
+
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_zscore_gradient_is_that_of_standardized_rows(rng, n_outputs):
-    n_candidates, n_columns, n_rows = 4, 3, 30
-    columns = np.empty((n_candidates, n_outputs + 1, n_columns))
-    values, squares = np.empty((n_candidates, n_outputs + 1)), np.empty((n_candidates, n_columns))
-    expected = np.empty((n_candidates, n_outputs * (n_columns + 1)))
-    for c in range(n_candidates):
-        x, weight = rng.normal(size=(n_rows, n_columns)) + 1, rng.random(n_rows)
-        x[:, 1] = 2.0 if c == 0 else x[:, 1]  # constant on this side: gradient 0
-        vectors = np.column_stack([rng.normal(size=(n_rows, n_outputs)), weight])
-        columns[c], values[c], squares[c] = vectors.T @ x, vectors.sum(axis=0), weight @ x**2
-        mean = np.average(x, axis=0, weights=weight)
-        spread = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weight))
-        z = np.where(spread > 1e-6, (x - mean) / np.maximum(spread, 1e-6), 0.0)
-        slope = vectors[:, :-1]
-        expected[c] = np.append((slope.T @ z).ravel(), slope.sum(axis=0))
-    out = np.empty_like(expected)
-    _kernels.zscore_gradient(columns, values, squares, np.full(n_columns, 1e-10), out)
-    np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
-
-
-def test_zscore_gradient_of_a_side_without_rows_is_zero():
-    out = np.full((1, 3), np.nan)
-    zeros = np.zeros((1, 2))
-    _kernels.zscore_gradient(np.zeros((1, 2, 2)), zeros, zeros, np.zeros(2), out)
-    assert (out == 0).all()
+def test_zscore_gains_are_those_of_standardized_rows(rng, n_outputs):
+    n = 60
+    bins = np.column_stack(
+        [rng.integers(0, 3, n), 4 + rng.integers(0, 4, n), rng.integers(8, 12, n)]
+    )
+    x, weight = rng.normal(size=(n, 4)) + 1, rng.random(n)
+    x[bins[:, 0] == 0, 1] = 2.0  # constant on the left of the first candidate
+    x[:, 3] = -1.0
+    slope = rng.normal(size=(n, n_outputs))
+    vectors = np.column_stack([slope, weight])
+    indicator = (bins[:, :, None] == np.arange(12)).any(axis=1)
+    moments = plain_moments(indicator, vectors, x, with_squares=True)
+    values = indicator.T @ vectors
+    left, right = np.empty((2, len(SIDES), n_outputs + 1))
+    _kernels.combine_sides(values, *THREE_FEATURES, 0, left, right)
+    gains = np.zeros(len(SIDES))
+    _kernels.zscore_gains(moments, left, right, *THREE_FEATURES, np.full(4, 1e-10), gains)
+    for c, sides in enumerate(SIDES):
+        rows = [indicator[:, sorted(side)].any(axis=1) for side in sides]
+        expected = sum(standardized_gain(x[own], weight[own], slope[own]) for own in rows)
+        assert gains[c] == pytest.approx(expected, rel=1e-9)
 
 
 # --- losses --------------------------------------------------------------------------------------

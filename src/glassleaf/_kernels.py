@@ -40,13 +40,15 @@ def assign_bins(values, upper, missing_bin, out):
     size = 1
     while size < upper.shape[0]:
         size *= 2
-    padded = np.full(size, np.inf)
-    padded[: upper.shape[0]] = upper
+    padded = np.empty(size)
+    for k in range(size):
+        padded[k] = upper[k] if k < upper.shape[0] else np.inf
     one = np.uint64(1)
-    found = np.zeros(64, dtype=np.uint64)
+    found = np.empty(64, dtype=np.uint64)
     for first in range(0, values.shape[0], 64):
         here = min(64, values.shape[0] - first)
-        found[:] = 0
+        for k in range(here):
+            found[k] = 0
         half = size >> 1
         while half > 0:
             step = np.uint64(half)
@@ -169,69 +171,72 @@ def sum_values(block_ptr, block_bins, vectors, start, stop, count, total):
                 total[b, k] += vectors[i, k]
 
 
-# Up to so many products per row it pays to compute them once for all bins of the row; those of so
-# many rows stay in the processor's cache.
-_FEW_PRODUCTS = 64
-_KEPT_ROWS = 512
+# The products of so many rows stay in the processor's cache.
+_KEPT_ROWS = 128
+# Numbers that one round of a vectorized loop adds; what is left over costs as much as a round each.
+_LOOP_LENGTH = 16
 
 
 @_kernel
-def sum_dense(block_ptr, block_bins, per_row, vectors, dense, start, stop, total, squares):
-    """total[b, k, j] += vectors[i, k] * x[i, j]; squares[b, j] += weight * x[i, j] ** 2.
+def sum_uniform(block_bins, per_row, vectors, dense, start, stop, count, values, moments):
+    """``sum_values`` and ``sum_dense`` of a block with ``per_row`` bins in every row.
 
-    With ``per_row`` bins in every row, one of them is summed after the other: the sums of one
-    feature stay in the processor's cache, those of the block might not.
+    All that a row adds to a bin is computed once and lies side by side: the products by vector, the
+    squares if there is room for them, the vector itself, and 1.
     """
-    width, n_columns = vectors.shape[1], dense.shape[1]
-    with_squares = squares.shape[0] > 0
-    if per_row > 0 and (width + with_squares) * n_columns <= _FEW_PRODUCTS:
-        _sum_few(block_bins, per_row, vectors, dense, start, stop, total, squares)
-        return
-    for place in range(max(per_row, 1)):
-        for i in range(start, stop):
-            weight = vectors[i, width - 1]
-            first = i * per_row + place if per_row > 0 else block_ptr[i]
-            last = first + 1 if per_row > 0 else block_ptr[i + 1]
-            for e in range(first, last):
-                b = block_bins[e]
-                for k in range(width):
-                    factor = vectors[i, k]
-                    for j in range(n_columns):
-                        total[b, k, j] += factor * dense[i, j]
-                if with_squares:
-                    for j in range(n_columns):
-                        squares[b, j] += weight * dense[i, j] * dense[i, j]
-
-
-@_kernel
-def _sum_few(block_bins, per_row, vectors, dense, start, stop, total, squares):
-    """``sum_dense``, with the products of a row side by side: those by vector, then the squares."""
-    n_bins, width, n_columns = total.shape
-    size = (width + (squares.shape[0] > 0)) * n_columns
-    products = np.empty((_KEPT_ROWS, size))
-    sums = np.zeros((n_bins, size))
+    n_bins, n_products, n = moments.shape[0], moments.shape[1], dense.shape[1]
+    width = vectors.shape[1]
+    size = n_products * n
+    padded = -(-(size + width + 1) // _LOOP_LENGTH) * _LOOP_LENGTH
+    products = np.zeros((_KEPT_ROWS, padded))
+    sums = np.zeros((n_bins, padded))
     for first in range(start, stop, _KEPT_ROWS):
         last = min(first + _KEPT_ROWS, stop)
         for i in range(first, last):
-            own = products[i - first]
+            own, x = products[i - first], dense[i]
+            for k in range(width):
+                factor, part = vectors[i, k], own[k * n : (k + 1) * n]
+                own[size + k] = factor
+                for j in range(n):
+                    part[j] = factor * x[j]
+            if n_products > width:
+                factor, part = vectors[i, width - 1], own[width * n : size]
+                for j in range(n):
+                    part[j] = factor * x[j] * x[j]
+            own[size + width] = 1.0
+        for place in range(per_row):
+            for i in range(first, last):
+                own, of_bin = products[i - first], sums[block_bins[i * per_row + place]]
+                for j in range(padded):
+                    of_bin[j] += own[j]
+    for b in range(n_bins):
+        for k in range(n_products):
+            for j in range(n):
+                moments[b, k, j] += sums[b, k * n + j]
+        for k in range(width):
+            values[b, k] += sums[b, size + k]
+        count[b] += np.int64(sums[b, size + width])
+
+
+@_kernel
+def sum_dense(block_ptr, block_bins, vectors, dense, start, stop, moments):
+    """moments[b, k, j] += vectors[i, k] * x[i, j]; after them, if there is room, the squares.
+
+    These are weight * x[i, j] ** 2.
+    """
+    width, n_columns = vectors.shape[1], dense.shape[1]
+    with_squares = moments.shape[1] > width
+    for i in range(start, stop):
+        weight = vectors[i, width - 1]
+        for e in range(block_ptr[i], block_ptr[i + 1]):
+            b = block_bins[e]
             for k in range(width):
                 factor = vectors[i, k]
                 for j in range(n_columns):
-                    own[k * n_columns + j] = factor * dense[i, j]
-            for j in range(width * n_columns, size):
-                own[j] = own[j - n_columns] * dense[i, j - width * n_columns]
-        for place in range(per_row):
-            for i in range(first, last):
-                own = products[i - first]
-                of_bin = sums[block_bins[i * per_row + place]]
-                for j in range(size):
-                    of_bin[j] += own[j]
-    for b in range(n_bins):
-        for k in range(width):
-            for j in range(n_columns):
-                total[b, k, j] += sums[b, k * n_columns + j]
-        for j in range(width * n_columns, size):
-            squares[b, j - width * n_columns] += sums[b, j]
+                    moments[b, k, j] += factor * dense[i, j]
+            if with_squares:
+                for j in range(n_columns):
+                    moments[b, width, j] += weight * dense[i, j] * dense[i, j]
 
 
 @_kernel
@@ -315,7 +320,8 @@ def combine_sides(table, first_bin, n_values, is_categorical, has_missing, opera
         one_bin = is_categorical[feature]
         copies = 2 if has_missing[feature] and not one_bin else 1
         n_own = n_values[feature] + 1 if one_bin else n_values[feature]
-        running[:] = nothing
+        for j in range(width):
+            running[j] = nothing
         for b in range(n_own):  # forwards: the left sides, or all bins before this one
             c = out + b * copies
             if one_bin:
@@ -330,7 +336,8 @@ def combine_sides(table, first_bin, n_values, is_categorical, has_missing, opera
                 if copies == 2:
                     for j in range(width):
                         left[c + 1, j] = _merge(running[j], table[missing, j], operation)
-        running[:] = nothing
+        for j in range(width):
+            running[j] = nothing
         for b in range(n_own - 1, -1, -1):  # backwards: all bins after this one
             c = out + b * copies
             if one_bin:
@@ -358,22 +365,87 @@ def _merge(one, other, operation):
 
 
 @_kernel
-def zscore_gradient(columns, values, squares, floor, out):
-    """Equation 14 with the mean and standard deviation of each side; see ``renormalizers``."""
-    n_outputs, n_columns = columns.shape[1] - 1, columns.shape[2]
-    for c in range(columns.shape[0]):
-        weight = values[c, n_outputs]
-        share = 1.0 / weight if weight > 0 else 0.0
-        for k in range(n_outputs):
-            slope = values[c, k]
-            for j in range(n_columns):
-                mean = columns[c, n_outputs, j] * share
-                variance = squares[c, j] * share - mean * mean
-                varies = variance > floor[j]
-                unit = np.sqrt(variance if varies else 1.0)
-                renormalized = (columns[c, k, j] - mean * slope) / unit
-                out[c, k * n_columns + j] = renormalized if varies else 0.0
-            out[c, n_outputs * n_columns + k] = slope
+def zscore_gains(
+    moments, left, right, first_bin, n_values, is_categorical, has_missing, floor, gains
+):
+    """Equation 6 for every candidate of ``combine_sides``, each side in the units of equation 14.
+
+    Nothing is kept of the sides, whose columns would fill much memory: ``gains`` gets the gain of
+    the left one, then, on the way back, that of the right one added. ``left`` and ``right`` are the
+    sums of the vectors on the two sides.
+    """
+    shape = moments.shape[1:]
+    side, spare = np.empty(shape), np.empty((3, shape[1]))
+    out = 0
+    for feature in range(first_bin.shape[0]):
+        first, missing = first_bin[feature], first_bin[feature] + n_values[feature]
+        one_bin = is_categorical[feature]
+        copies = 2 if has_missing[feature] and not one_bin else 1
+        n_own = n_values[feature] + 1 if one_bin else n_values[feature]
+        before = np.zeros((n_own + 1 if one_bin else 0, *shape))
+        running = np.zeros(shape)
+        for b in range(n_own):
+            c, own = out + b * copies, moments[first + b]
+            if one_bin:
+                gains[c] += _zscore_gain(own, left[c], floor, spare)
+                _add(before[b], own, before[b + 1])
+                continue
+            _add(running, own, running)
+            gains[c] += _zscore_gain(running, left[c], floor, spare)
+            if copies == 2:
+                _add(running, moments[missing], side)
+                gains[c + 1] += _zscore_gain(side, left[c + 1], floor, spare)
+        running = np.zeros(shape)
+        for b in range(n_own - 1, -1, -1):
+            c = out + b * copies
+            if one_bin:
+                _add(running, before[b], side)
+                gains[c] += _zscore_gain(side, right[c], floor, spare)
+            elif copies == 1:
+                gains[c] += _zscore_gain(running, right[c], floor, spare)
+            else:
+                _add(running, moments[missing], side)
+                gains[c] += _zscore_gain(side, right[c], floor, spare)
+                gains[c + 1] += _zscore_gain(running, right[c + 1], floor, spare)
+            _add(running, moments[first + b], running)
+        out += n_own * copies
+
+
+@_kernel
+def _add(one, other, out):
+    for k in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[k, j] = one[k, j] + other[k, j]
+
+
+@_kernel
+def _zscore_gain(moments, vector, floor, spare):
+    """``|g|^2 / |S|`` of one side: g by weights of columns of mean 0 and standard deviation 1."""
+    n_outputs, n_columns = moments.shape[0] - 2, moments.shape[1]
+    weight = vector[n_outputs]
+    share = 1.0 / weight if weight > 0 else 0.0
+    mean, precision, total = spare[0], spare[1], spare[2]
+    for j in range(n_columns):
+        mean[j] = moments[n_outputs, j] * share
+        variance = moments[n_outputs + 1, j] * share - mean[j] * mean[j]
+        precision[j] = 1.0 / variance if variance > floor[j] else 0.0
+        total[j] = 0.0
+    gain = 0.0
+    for k in range(n_outputs):
+        slope = vector[k]
+        gain += slope * slope
+        for j in range(n_columns):
+            own = moments[k, j] - mean[j] * slope
+            total[j] += own * own * precision[j]
+    return (gain + _total(total)) * share
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _total(values):
+    total = 0.0
+    for j in range(values.shape[0]):  # in any order: several at a time
+        total += values[j]
+    return total
 
 
 # --- losses of one output: value, first and second derivative of every row ---------------------
@@ -733,7 +805,10 @@ def descend_coordinates(hessian, slope, l1, lower, upper, x, tolerance, max_roun
     ``tolerance``.
     """
     size = x.shape[0]
-    product = hessian @ x + slope
+    product = slope.copy()
+    for j in range(size):
+        for k in range(size):
+            product[k] += x[j] * hessian[j, k]
     for _ in range(max_rounds):
         gained = 0.0
         for j in range(size):
@@ -868,11 +943,15 @@ def _compile_all() -> None:
     count = np.zeros(1, dtype=np.int64)
     sum_values(ptr, bins, table, 0, 1, count, table.copy())
     cube = np.zeros((1, 1, 1))
-    sum_dense(ptr, bins, 1, table, table, 0, 1, cube, table.copy())
+    sum_dense(ptr, bins, table, table, 0, 1, cube.copy())
+    sum_uniform(bins, 1, table, table, 0, 1, count, table.copy(), cube.copy())
     sum_sparse(ptr, bins, table, ptr, idx, none, 0, 1, cube)
     of_feature, flags = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
     combine_sides(table, of_feature, of_feature + 1, flags, flags, 0, table.copy(), table.copy())
-    zscore_gradient(np.zeros((1, 2, 1)), np.zeros((1, 2)), table, one, np.zeros((1, 2)))
+    both = np.ones((1, 2))
+    zscore_gains(
+        np.ones((1, 3, 1)), both, both, of_feature, of_feature + 1, flags, flags, one, one.copy()
+    )
     ranges_dense(ptr, bins, table, 0, 1, table.copy(), table.copy())
     counts = np.zeros((1, 1), dtype=np.int64)
     ranges_sparse(ptr, bins, ptr, idx, one, 0, 1, counts, table.copy(), table.copy())

@@ -143,7 +143,7 @@ def _bin_residuals(
     backend.each(on_rows.set_newton_residuals, tasks)
     n_outputs = len(root.theta)
     squares = backend.sum(on_rows.residual_squares, [(0, n_outputs)])[0]
-    plain = (False, False, False)
+    plain = (0, False, False)
     whole = backend.sum(on_rows.bin_sums, [(0, -1, 1, *plain)])[0]
     whole = complete(WHOLE, whole, whole, design.layout)
     asked = [(0, index, block.n_bins, *plain) for index, block in enumerate(blocks)]

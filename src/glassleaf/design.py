@@ -148,6 +148,14 @@ class Layout:
             return columns
         return np.concatenate([columns, self._complements(columns, total)], axis=-1)
 
+    def fill_complements(self, moments: Floats, total: Floats) -> None:
+        """The same in place: ``moments`` has room for the complements, after the others."""
+        if not self.n_complements:
+            return
+        flat = moments.reshape(-1, self.n_columns)
+        kept = self.n_dense + self.n_sparse
+        flat[:, kept:] = self._complements(flat[:, :kept], total.ravel())
+
     def _complements(self, columns: Floats, total: Floats) -> Floats:
         others = columns[..., self.n_dense :] @ self._is_member
         return np.asarray(total[..., None] - others)

@@ -104,7 +104,7 @@ def _weights(
     backend: Backend, leaves: Sequence[Node], index: int, block: Block, design: Design
 ) -> list[Floats]:
     """Weight of every bin of a block, in every leaf."""
-    plain = (False, False, False)
+    plain = (0, False, False)
     wholes = backend.sum(on_rows.bin_sums, [(leaf.id, -1, 1, *plain) for leaf in leaves])
     tasks = [(leaf.id, index, block.n_bins, *plain) for leaf in leaves]
     found = backend.sum(on_rows.bin_sums, tasks)

@@ -148,7 +148,7 @@ def _set_differences(
     ]  # fmt: skip
     backend.each(on_rows.set_loss_differences, tasks)
     ids = [child.id for attempt in active for child in attempt.children]
-    wholes = backend.sum(on_rows.bin_sums, [(node, -1, 1, False, False, False) for node in ids])
+    wholes = backend.sum(on_rows.bin_sums, [(node, -1, 1, 0, False, False) for node in ids])
     sums = [float(whole.values[0, 0]) for whole in wholes]
     return [right - left for left, right in zip(sums[::2], sums[1::2], strict=True)]
 

@@ -13,8 +13,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf import _kernels
-
 Floats = NDArray[np.float64]
 
 # A column whose spread on a side is below this share of its spread in the node counts as constant
@@ -27,21 +25,31 @@ class SideSums:
     """Sums over one side of every candidate (first axis), in the units in which rows are stored.
 
     ``values`` are the summed row vectors: the gradients by the raw outputs (or the target's
-    statistics), then the weight. ``columns`` are the sums of vector times design column, shape
-    (candidates, vector, columns): the gradients by the weights, then the weighted columns;
-    ``squares`` are the weighted squares of the columns, ``low`` and ``high`` their ranges.
+    statistics), then the weight. ``moments`` are the sums of vector times design column, shape
+    (candidates, vector, columns): the gradients by the weights, then the weighted columns, and
+    last, if asked for, the weighted squares of the columns. ``low`` and ``high`` are their ranges.
     """
 
     count: Floats
     values: Floats
-    columns: Floats | None = None
-    squares: Floats | None = None
+    moments: Floats | None = None
     low: Floats | None = None
     high: Floats | None = None
 
     @property
     def weight(self) -> Floats:
         return self.values[:, -1]
+
+    @property
+    def slopes(self) -> Floats:
+        """The gradients by the intercepts."""
+        return self.values[:, :-1]
+
+    @property
+    def column_slopes(self) -> Floats:
+        """The gradients by the weights, in the units in which rows are stored."""
+        assert self.moments is not None
+        return self.moments[:, : self.values.shape[1] - 1]
 
 
 @dataclass(frozen=True)
@@ -87,8 +95,7 @@ class Unchanged:
     needs_ranges = False
 
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
-        assert side.columns is not None
-        return change_units(side.columns[:, :-1], side.values[:, :-1], node.factor, node.shift)
+        return change_units(side.column_slopes, side.slopes, node.factor, node.shift)
 
 
 @dataclass(frozen=True)
@@ -99,12 +106,19 @@ class ZScore:
     needs_ranges = False
 
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
-        assert side.columns is not None and side.squares is not None
-        n_candidates, width, n_columns = side.columns.shape
-        out = np.empty((n_candidates, (width - 1) * (n_columns + 1)))
-        floor = np.where(node.spread > 0, (CONSTANT_SIDE * node.spread) ** 2, np.inf)
-        _kernels.zscore_gradient(side.columns, side.values, side.squares, floor, out)
-        return out
+        assert side.moments is not None
+        mean, square = side.moments[:, -2] / side.weight[:, None], side.moments[:, -1]
+        variance = square / side.weight[:, None] - mean**2
+        varies = variance > self.floor(node)
+        factor = np.divide(
+            1.0, np.sqrt(variance, where=varies), out=np.zeros_like(mean), where=varies
+        )
+        return change_units(side.column_slopes, side.slopes, factor, -mean * factor)
+
+    @staticmethod
+    def floor(node: NodeUnits) -> Floats:
+        """Variance at which a column counts as constant on a side."""
+        return np.where(node.spread > 0, (CONSTANT_SIDE * node.spread) ** 2, np.inf)
 
 
 @dataclass(frozen=True)
@@ -115,12 +129,12 @@ class MinMax:
     needs_ranges = True
 
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
-        assert side.columns is not None and side.low is not None and side.high is not None
+        assert side.low is not None and side.high is not None
         extent = side.high - side.low
         varies = extent > CONSTANT_SIDE * node.extent
         factor = np.divide(1.0, extent, out=np.zeros_like(extent), where=varies)
         shift = -np.where(varies, side.low, 0.0) * factor
-        return change_units(side.columns[:, :-1], side.values[:, :-1], factor, shift)
+        return change_units(side.column_slopes, side.slopes, factor, shift)
 
 
 RENORMALIZERS: dict[str | None, Renormalizer] = {

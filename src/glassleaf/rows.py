@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
-from glassleaf.compressed import Compressed, uniform
+from glassleaf.compressed import Compressed
 from glassleaf.losses import Loss
 from glassleaf.transforms import PiecewiseLinear
 
@@ -85,15 +85,15 @@ class ModelSums:
 class BinSums:
     """Sums per bin of a block: what every criterion is computed from.
 
-    ``values`` are the sums of the row vectors, whose last entry is the weight; ``columns`` the
-    sums of vector times design column; ``squares`` of weight times squared design column;
-    ``low, high`` the columns' ranges, ``stored`` how often a sparse column is stored.
+    ``values`` are the sums of the row vectors, whose last entry is the weight; ``moments`` (bins,
+    vectors, columns) those of vector times design column and, where asked for, last, of weight
+    times squared design column; ``low, high`` the columns' ranges, ``stored`` how often a sparse
+    column is stored.
     """
 
     count: NDArray[np.int64]
     values: Floats
-    columns: Floats | None = None
-    squares: Floats | None = None
+    moments: Floats | None = None
     low: Floats | None = None
     high: Floats | None = None
     stored: NDArray[np.int64] | None = None
@@ -102,8 +102,7 @@ class BinSums:
         return BinSums(
             self.count + other.count,
             self.values + other.values,
-            _both(np.add, self.columns, other.columns),
-            _both(np.add, self.squares, other.squares),
+            _both(np.add, self.moments, other.moments),
             _both(np.minimum, self.low, other.low),
             _both(np.maximum, self.high, other.high),
             _both(np.add, self.stored, other.stored),
@@ -211,8 +210,7 @@ def target_sums(rows: Rows, node: int, n_classes: int) -> Floats:
 def column_ranges(rows: Rows, node: int) -> Ranges:
     """Ranges of the kept columns in a node, in the units in which its rows are stored."""
     start, stop = rows.spans[node]
-    one_bin = (np.arange(stop + 1), np.zeros(stop, dtype=np.uint16))
-    low, high, stored = _ranges(rows, node, one_bin, 1)
+    low, high, stored = _ranges(rows, node, _one_bin(stop), 1)
     has_zero = np.concatenate([np.zeros(rows.dense.shape[1], dtype=bool), stored[0] < stop - start])
     return Ranges(
         np.where(has_zero, np.minimum(low[0], 0.0), low[0]),
@@ -536,37 +534,75 @@ def set_target(rows: Rows, node: int, part: int, parts: int, n_classes: int) -> 
 
 
 def bin_sums(
-    rows: Rows, node: int, block: int, n_bins: int, columns: bool, squares: bool, ranges: bool
+    rows: Rows, node: int, block: int, n_bins: int, n_columns: int, squares: bool, ranges: bool
 ) -> BinSums:
-    """Sums per bin of one block of features; block -1 is the whole node as a single bin."""
+    """Sums per bin of one block of features; block -1 is the whole node as a single bin.
+
+    Without columns the sums are those of the vectors alone. There may be more columns than rows
+    hold: these are left zero, for whoever knows what they are.
+    """
+    if block < 0:
+        return _whole_sums(rows, node, n_columns, squares, ranges)
     start, stop = rows.spans[node]
-    given = rows.blocks[block] if block >= 0 else uniform(np.zeros((stop, 1), dtype=np.uint16))
+    given = rows.blocks[block]
     where = (given.ptr, given.idx)
+    here = (rows.vectors, rows.dense, start, stop)
     width = rows.vectors.shape[1]
     count = np.zeros(n_bins, dtype=np.int64)
     values = np.zeros((n_bins, width))
-    _kernels.sum_values(*where, rows.vectors, start, stop, count, values)
-    if not columns:
+    if not n_columns:
+        _kernels.sum_values(*where, rows.vectors, start, stop, count, values)
         return BinSums(count, values)
-    s, n_dense = rows.sparse, rows.dense.shape[1]
-    total = np.zeros((n_bins, width, n_dense))
-    dense_squares = np.zeros((n_bins if squares else 0, n_dense))
-    _kernels.sum_dense(
-        *where, given.per_row, rows.vectors, rows.dense, start, stop, total, dense_squares
-    )
-    has_values = len(s.val) > 0
-    sparse_total = np.zeros((n_bins, rows.n_sparse, width + has_values))
+    moments = np.zeros((n_bins, width + squares, n_columns))
+    if given.per_row > 0:
+        _kernels.sum_uniform(given.idx, given.per_row, *here, count, values, moments)
+    else:
+        _kernels.sum_values(*where, rows.vectors, start, stop, count, values)
+        _kernels.sum_dense(*where, *here, moments)
     if rows.n_sparse:
-        _kernels.sum_sparse(*where, rows.vectors, s.ptr, s.idx, s.val, start, stop, sparse_total)
-    both = np.concatenate([total, sparse_total[:, :, :width].transpose(0, 2, 1)], axis=2)
-    if not squares:
-        if not ranges:
-            return BinSums(count, values, both)
-        low, high, stored = _ranges(rows, node, where, n_bins)
-        return BinSums(count, values, both, low=low, high=high, stored=stored)
-    # The last of the sparse sums: of the squares, or of indicators, which are their own squares.
-    all_squares = np.concatenate([dense_squares, sparse_total[:, :, -1]], axis=1)
-    return BinSums(count, values, both, all_squares)
+        _add_sparse_moments(rows, where, start, stop, moments)
+    if not ranges:
+        return BinSums(count, values, moments)
+    return BinSums(count, values, moments, *_ranges(rows, node, where, n_bins))
+
+
+def _whole_sums(rows: Rows, node: int, n_columns: int, squares: bool, ranges: bool) -> BinSums:
+    start, stop = rows.spans[node]
+    vectors = rows.vectors[start:stop]
+    count, values = np.array([stop - start]), vectors.sum(axis=0)[None]
+    if not n_columns:
+        return BinSums(count, values)
+    width = vectors.shape[1]
+    moments = np.zeros((1, width + squares, n_columns))
+    moments[0, :width, : rows.n_kept] = _column_sums(rows, start, stop, vectors)
+    if squares:
+        weight = vectors[:, -1:]
+        moments[0, width:, : rows.n_kept] = _column_sums(rows, start, stop, weight, squared=True)
+    if not ranges:
+        return BinSums(count, values, moments)
+    return BinSums(count, values, moments, *_ranges(rows, node, _one_bin(stop), 1))
+
+
+def _one_bin(stop: int) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    return np.arange(stop + 1), np.zeros(stop, dtype=np.uint16)
+
+
+def _add_sparse_moments(
+    rows: Rows,
+    where: tuple[NDArray[np.int64], NDArray[np.uint16]],
+    start: int,
+    stop: int,
+    moments: Floats,
+) -> None:
+    s, width = rows.sparse, rows.vectors.shape[1]
+    has_values = len(s.val) > 0
+    # What is added to at the same time lies together: the sums of one column by all vectors.
+    total = np.zeros((len(moments), rows.n_sparse, width + has_values))
+    _kernels.sum_sparse(*where, rows.vectors, s.ptr, s.idx, s.val, start, stop, total)
+    here = slice(rows.dense.shape[1], rows.n_kept)
+    moments[:, :width, here] = total[:, :, :width].transpose(0, 2, 1)
+    if moments.shape[1] > width:  # the last are the squares, or indicators, which are their own
+        moments[:, width, here] = total[:, :, -1]
 
 
 def _ranges(

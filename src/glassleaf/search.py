@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.binning import Block, FeatureBins
-from glassleaf.criteria import Criterion, Side
+from glassleaf.criteria import Criterion, GradientGain, Side
 from glassleaf.design import Layout
-from glassleaf.renormalizers import NodeUnits, Renormalizer, SideSums
+from glassleaf.renormalizers import NodeUnits, Renormalizer, SideSums, ZScore
 from glassleaf.rounding import n_digits, shortest_between
 from glassleaf.rows import BinSums
 from glassleaf.scratch import scratch
@@ -105,24 +105,22 @@ class FeatureGains:
 
 def complete(block: Block, sums: BinSums, whole: BinSums, layout: Layout) -> BinSums:
     """Add what is not stored: the complements among the columns, the default bins of the block."""
-    columns, squares = sums.columns, sums.squares
     low = high = None
     if sums.low is not None:
         low, high = _expand_ranges(sums, layout)
-    if columns is not None:
-        columns = layout.expand_sums(columns, sums.values)
-    if squares is not None:
-        squares = layout.expand_sums(squares, sums.values[:, -1])
+    if sums.moments is not None:
+        n_squares = sums.moments.shape[1] - sums.values.shape[1]
+        total = np.concatenate([sums.values, sums.values[:, -1:][:, :n_squares]], axis=1)
+        layout.fill_complements(sums.moments, total)
     if block.features[0].default_bin >= 0:
-        for table, total in (
+        for table, of_node in (
             (sums.count, whole.count),
             (sums.values, whole.values),
-            (columns, whole.columns),
-            (squares, whole.squares),
+            (sums.moments, whole.moments),
         ):
-            if table is not None and total is not None:
-                _fill_default_bins(block, table, total[0])
-    return BinSums(sums.count, sums.values, columns, squares, low, high)
+            if table is not None and of_node is not None:
+                _fill_default_bins(block, table, of_node[0])
+    return BinSums(sums.count, sums.values, sums.moments, low, high)
 
 
 def _fill_default_bins(block: Block, table: NDArray[Any], total: NDArray[Any]) -> None:
@@ -185,8 +183,8 @@ def block_gains(
         categorical = np.zeros_like(categorical)
     n_candidates = np.where(categorical, n_values + 1, np.where(missing, 2, 1) * n_values)
     shape = (first_bin, n_values, categorical, missing)
-    left, right = _both_sides(sorted_sums, shape, int(n_candidates.sum()))
-    gains = np.split(_score(left, right, units, question), np.cumsum(n_candidates)[:-1])
+    all_gains = _gains(sorted_sums, shape, int(n_candidates.sum()), units, question)
+    gains = np.split(all_gains, np.cumsum(n_candidates)[:-1])
     for (first, feature), own, has_missing in zip(block, gains, missing, strict=True):
         if has_missing and not feature.is_categorical:
             # Only missing values on the left is the same split as only missing ones on the right.
@@ -223,13 +221,14 @@ def category_order(
     here = slice(first, first + feature.n_bins)
     weight = np.maximum(sums.values[here, -1], 0.0)  # the default bin's is a difference
     points = sums.values[here, :-1]
-    if sums.columns is not None:
+    if sums.moments is not None:
         factor = np.divide(
             1.0, units.spread, out=np.zeros_like(units.spread), where=units.spread > 0
         )
-        columns = sums.columns[here]
-        mean = columns[:, -1].sum(axis=0) / weight.sum()
-        slopes = (columns[:, :-1] - points[:, :, None] * mean) * factor
+        n_outputs = points.shape[1]
+        columns = sums.moments[here]
+        mean = columns[:, n_outputs].sum(axis=0) / weight.sum()
+        slopes = (columns[:, :n_outputs] - points[:, :, None] * mean) * factor
         points = np.concatenate([slopes.reshape(len(points), -1), points], axis=1)
     mean_weight = weight.sum() / max(int(sums.count[here].sum()), 1)
     points = points / (weight + _DOUBT * mean_weight)[:, None]
@@ -257,7 +256,7 @@ def _sorted_bins(block: Block, sums: BinSums, orders: Sequence[NDArray[np.intp] 
         return None if table is None else table[bins]
 
     return BinSums(
-        sums.count[bins], sums.values[bins], take(sums.columns), take(sums.squares),
+        sums.count[bins], sums.values[bins], take(sums.moments),
         take(sums.low), take(sums.high), take(sums.stored),
     )  # fmt: skip
 
@@ -289,8 +288,7 @@ def _both_sides(
     pairs = [
         combine("count", sums.count.astype(np.float64)),
         combine("values", sums.values),
-        combine("columns", sums.columns),
-        combine("squares", sums.squares),
+        combine("moments", sums.moments),
         combine("low", sums.low, _SMALLEST),
         combine("high", sums.high, _LARGEST),
     ]
@@ -301,18 +299,34 @@ def _both_sides(
 # --- from sides to gains to the best split --------------------------------------------------------
 
 
-def _score(left: SideSums, right: SideSums, units: NodeUnits, question: Question) -> Floats:
+def _gains(
+    sums: BinSums,
+    shape: tuple[NDArray[Any], ...],
+    n_candidates: int,
+    units: NodeUnits,
+    question: Question,
+) -> Floats:
     """Gain of every candidate, minus infinity where a side is too small."""
+    criterion, renormalizer, moments = question.criterion, question.renormalizer, sums.moments
+    at_once = isinstance(criterion, GradientGain) and isinstance(renormalizer, ZScore)
+    if at_once and moments is not None:
+        left, right = _both_sides(replace(sums, moments=None), shape, n_candidates)
+        gains = np.zeros(n_candidates)
+        given = (moments, left.values, right.values, *shape, ZScore.floor(units))
+        _kernels.zscore_gains(*given, gains)
+    else:
+        left, right = _both_sides(sums, shape, n_candidates)
+        with np.errstate(divide="ignore", invalid="ignore"):  # such sides are not allowed
+            both = [_side(side, units, question) for side in (left, right)]
+            gains = criterion.gain(*both)
     allowed = np.minimum(left.count, right.count) >= question.min_count
     allowed &= np.minimum(left.weight, right.weight) > 0
-    with np.errstate(divide="ignore", invalid="ignore"):  # sides without rows are not allowed
-        gains = question.criterion.gain(_side(left, units, question), _side(right, units, question))
     return np.where(allowed, gains, -np.inf)
 
 
 def _side(side: SideSums, units: NodeUnits, question: Question) -> Side:
-    if side.columns is None:
-        return Side(side.count, side.weight, side.values[:, :-1])
+    if side.moments is None:
+        return Side(side.count, side.weight, side.slopes)
     return Side(side.count, side.weight, question.renormalizer.gradient(side, units))
 
 

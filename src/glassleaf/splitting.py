@@ -158,7 +158,7 @@ def all_gains(
     renormalizer = question.renormalizer if columns else None
     squares = renormalizer is not None and renormalizer.needs_squares
     ranges = renormalizer is not None and renormalizer.needs_ranges
-    sums_of = (columns, squares, ranges)
+    sums_of = (search.layout.n_columns if columns else 0, squares, ranges)
     wholes = backend.sum(on_rows.bin_sums, [(node.id, -1, 1, *sums_of) for node in nodes])
     tasks = [
         (node.id, index, block.n_bins, *sums_of)
@@ -170,7 +170,7 @@ def all_gains(
         whole = complete(WHOLE, found_sums, found_sums, search.layout) if columns else found_sums
         known[node.id] = (whole, _units(node, root, whole, search) if columns else NO_UNITS)
 
-    def score(task: tuple[int, int, int, bool, bool, bool], sums: on_rows.BinSums) -> Any:
+    def score(task: tuple[int, int, int, int, bool, bool], sums: on_rows.BinSums) -> Any:
         node, index = task[:2]
         whole, units = known[node]
         block = search.blocks[index]
