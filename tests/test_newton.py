@@ -341,8 +341,14 @@ def test_one_step_of_a_quadratic_loss_has_the_digits_of_two(noise, twins):
     assert len(looks) == (1 if noise >= 0.1 and twins == 1.0 else 2)
 
 
-@pytest.mark.parametrize("use", [HessianUse.RENEW, HessianUse.KEEP])
-def test_the_solution_does_not_depend_on_how_often_the_hessian_is_renewed(use):
+@pytest.mark.parametrize(
+    ("use", "slope_left", "precision"),
+    # A kept Hessian is not renewed for a decrease that is negligible per parameter.
+    [(HessianUse.RENEW, 1e-6, 1e-9), (HessianUse.KEEP, 1e-2, 1e-7)],
+)
+def test_the_solution_does_not_depend_on_how_often_the_hessian_is_renewed(
+    use, slope_left, precision
+):
     rng = np.random.default_rng(0)
     A = np.column_stack([rng.normal(size=(100, 4)), np.ones(100)])
     y = rng.poisson(np.exp(A @ [1, -1, 0.5, 0, 0.3])).astype(float)
@@ -357,8 +363,8 @@ def test_the_solution_does_not_depend_on_how_often_the_hessian_is_renewed(use):
         return Sums(value, (A.T @ (np.exp(z) - y))[None], shaped)
 
     fit = solve(np.zeros((1, 5)), Penalty(0.0), sums, use)
-    np.testing.assert_allclose(A.T @ (np.exp(A @ fit.theta[0]) - y), 0.0, atol=1e-3)
-    np.testing.assert_allclose(fit.loss, sums(fit.theta, False).loss, rtol=1e-9)
+    np.testing.assert_allclose(A.T @ (np.exp(A @ fit.theta[0]) - y), 0.0, atol=slope_left)
+    np.testing.assert_allclose(fit.loss, sums(fit.theta, False).loss, rtol=precision)
 
 
 # --- hard problems: finite parameters, no warnings -----------------------------------------------

@@ -192,9 +192,10 @@ class Layout:
     def reduce_coef(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
         """Coefficients of the kept columns that predict what those of all stored columns do."""
         kept = self.n_dense + self.n_sparse
+        if not self.n_complements:
+            return coef, intercept
         reduced, complements = coef[:, :kept].copy(), coef[:, kept:]
-        n_others = np.diff(self.first)
-        reduced[:, self.n_dense + self.members] -= np.repeat(complements, n_others, axis=1)
+        reduced[:, self.n_dense :] -= complements @ self._is_member.T
         return reduced, intercept + complements.sum(axis=1)
 
 

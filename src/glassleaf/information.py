@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 # In standardized units a row adds about one unit of curvature to a squared loss: the weakest of
 # these is as if ten rows said "as the parent", the strongest as if a million did.
-STRENGTHS = tuple(10.0 * 10 ** (k / 2) for k in range(11))
+STRENGTHS = np.array([10.0 * 10 ** (k / 2) for k in range(11)])
 
 
 def with_best_alpha(
@@ -40,22 +40,14 @@ def with_best_alpha(
     )
     distance = rotation.T @ penalty.distance(theta).ravel()
 
-    def fall_and_parameters(alpha: float) -> tuple[float, float]:
-        step = -(slope + alpha * distance) / (curvature + alpha)
-        fall = gained - float(slope @ step) - 0.5 * float(curvature @ step**2)
-        return fall, float((curvature / (curvature + alpha)).sum())
-
-    fall, n_parameters = fall_and_parameters(STRENGTHS[0])
-    degrees = max(weight - n_parameters - n_outputs, 1.0)
-    unit = dispersion(max(sums.loss - fall, 0.0) / degrees)
-    if unit <= 0:
-        return replace(penalty, alpha=STRENGTHS[0])
-
-    def criterion(alpha: float) -> float:
-        fall, n_parameters = fall_and_parameters(alpha)
-        return n_parameters - fall / unit
-
-    return replace(penalty, alpha=min(STRENGTHS, key=criterion))
+    alpha = STRENGTHS[:, None]
+    step = -(slope + alpha * distance) / (curvature + alpha)
+    fall = gained - step @ slope - 0.5 * step**2 @ curvature
+    n_parameters = (curvature / (curvature + alpha)).sum(axis=1)
+    degrees = max(weight - float(n_parameters[0]) - n_outputs, 1.0)
+    unit = dispersion(max(sums.loss - float(fall[0]), 0.0) / degrees)
+    best = int(np.argmin(n_parameters - fall / unit)) if unit > 0 else 0
+    return replace(penalty, alpha=float(STRENGTHS[best]))
 
 
 def _without_intercepts(
@@ -67,10 +59,16 @@ def _without_intercepts(
     falls by the intercepts alone.
     """
     weights = ~is_intercept
-    inner = np.linalg.pinv(hessian[np.ix_(is_intercept, is_intercept)], hermitian=True)
+    inner = _pseudo_inverse(hessian[np.ix_(is_intercept, is_intercept)])
     mixed = hessian[np.ix_(weights, is_intercept)] @ inner
     slope = gradient[weights] - mixed @ gradient[is_intercept]
     left = hessian[np.ix_(weights, weights)] - mixed @ hessian[np.ix_(is_intercept, weights)]
     curvature, rotation = np.linalg.eigh(left)
     gained = 0.5 * float(gradient[is_intercept] @ inner @ gradient[is_intercept])
     return np.maximum(curvature, 0.0), rotation, rotation.T @ slope, gained
+
+
+def _pseudo_inverse(matrix: Floats) -> Floats:
+    if len(matrix) > 1:
+        return np.asarray(np.linalg.pinv(matrix, hermitian=True))
+    return np.divide(1.0, matrix, out=np.zeros_like(matrix), where=matrix != 0)

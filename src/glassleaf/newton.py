@@ -43,6 +43,9 @@ _SUFFICIENT = 0.3
 # A step that brought more than predicted by this factor may be doubled: the way to a far optimum
 # (a rare category without events) is a chain of steps of one.
 _PROMISING = 1.1
+# Far from the minimum, where a step is to bring more than this share of the objective, the Hessian
+# changes much on the way: it is asked for together with the sums at the new point.
+_FAR = 0.01
 # A step that leaves more than this share of the last predicted decrease calls for a new Hessian.
 _STALE = 0.25
 # Predicted decrease, relative to the objective at the start, at which a model is fitted; looser
@@ -121,11 +124,11 @@ class QuadraticModel:
         self._active = np.diagonal(matrix) > 0
         ridge = np.full((n_outputs, size), penalty.l2)
         ridge[:, -1] = 0.0
-        matrix[np.diag_indices_from(matrix)] += ridge.ravel()
+        matrix.reshape(-1)[:: len(matrix) + 1] += ridge.ravel()
         if n_outputs > 1 and penalty.is_smooth:
             _add_common_direction(matrix, n_outputs, size)
         if not self._active.all():
-            matrix = matrix[np.ix_(self._active, self._active)]
+            matrix = matrix[self._active][:, self._active]
         self._matrix = matrix
         self._factor = _factorize(matrix) if penalty.is_smooth else None
 
@@ -158,10 +161,8 @@ class QuadraticModel:
         ridge[:, -1] = 0.0
         ridge = ridge.ravel()[self._active] * scale**2
         # Of the penalized matrix A scaled to a diagonal of one, I - A^(-1/2) ridge A^(-1/2).
-        values, vectors = np.linalg.eigh(self._matrix * np.outer(scale, scale))
-        keep = values > _SINGULAR * max(1.0, float(values[-1]) if len(values) else 1.0)
-        root = vectors[:, keep] / np.sqrt(values[keep])
-        left = np.eye(int(keep.sum())) - (root.T * ridge) @ root
+        root = (self._factor or _factorize(self._matrix)).inverse_root()
+        left = np.eye(root.shape[1]) - (root.T * ridge) @ root
         return np.clip(np.linalg.eigvalsh(left), 0.0, 1.0)
 
     def loss_change(self, gradient: Floats, change: Floats) -> float:
@@ -218,6 +219,13 @@ class _Factor:
     scale: Floats
     is_triangular: bool
     least_pivot: float = 0.0  # what is left of a column when those before it are taken out
+
+    def inverse_root(self) -> Floats:
+        """A matrix R so that R R' is the inverse of the scaled matrix."""
+        if not self.is_triangular:
+            return self.root
+        inverse, _ = linalg.lapack.dtrtri(self.root, lower=0)
+        return np.triu(inverse)
 
     def solve(self, slope: Floats) -> Floats:
         if self.is_triangular:
@@ -327,7 +335,12 @@ class NewtonFit:
         else:
             self._length = 2.0 if self._is_promising else 1.0
             trial = self.theta + self._length * self._step
-            self.request = (trial, self._use is HessianUse.RENEW)
+            self.request = (trial, self._wants_hessian())
+
+    def _wants_hessian(self) -> bool:
+        if self._use is HessianUse.KEEP:
+            return self._predicted > _FAR * self._scale
+        return self._use is HessianUse.RENEW
 
     def _is_exact(self, gradient: Floats) -> bool:
         """Whether the step leads to the minimum for sure, and its loss is known well enough."""

@@ -25,6 +25,9 @@ from glassleaf.weak_models import LinearModels, NodeModel
 
 Floats = NDArray[np.float64]
 
+# Candidates whose sides fit, with the segments known before, into an integer of 64 bits.
+_DIGITS = 32
+
 
 @dataclass(frozen=True)
 class Shortlist:
@@ -84,9 +87,14 @@ def _segments(splits: Sequence[Split]) -> tuple[NDArray[np.uint8], int, Floats]:
     the left of every candidate.
     """
     sides = np.array([split.left_of_bin for split in splits])
-    members, segment = np.unique(sides, axis=1, return_inverse=True)
-    segments: NDArray[np.uint8] = segment.ravel().astype(np.uint8)
-    return segments, int(segments[splits[0].default_bin]), members.astype(np.float64)
+    segment = np.zeros(sides.shape[1], dtype=np.int64)
+    for first in range(0, len(sides), _DIGITS):  # each bin's sides as the digits of a number
+        own = sides[first : first + _DIGITS]
+        number = (segment << _DIGITS) + (1 << np.arange(len(own))) @ own
+        _, representative, segment = np.unique(number, return_index=True, return_inverse=True)
+    segments: NDArray[np.uint8] = segment.astype(np.uint8)
+    members = sides[:, representative].astype(np.float64)
+    return segments, int(segments[splits[0].default_bin]), members
 
 
 def _best_sides(
@@ -104,9 +112,9 @@ def _best_sides(
     objective = models.side_objectives(model, unions)
     gains = objective[-1] - objective[:n] - objective[n : 2 * n]
     best = int(np.argmax(gains))
-    sums = segments.unions(np.stack([members[best], 1.0 - members[best]]))
+    both = [best, n + best]
     split = replace(splits[best], gain=float(gains[best]))
-    return _Sides(split, sums, objective[[best, n + best]])
+    return _Sides(split, unions.take(both), objective[both])
 
 
 def _choice(

@@ -135,11 +135,19 @@ class SegmentSums:
 
     def unions(self, members: Floats) -> SegmentSums:
         """Sums over unions of the sets; ``members`` has a row of zeros and ones for each."""
+
+        def add(sums: Floats) -> Floats:
+            flat = members @ sums.reshape(len(sums), -1)
+            return flat.reshape(-1, *sums.shape[1:])
+
         return SegmentSums(
-            members @ self.statistics,
-            members @ self.loss,
-            np.tensordot(members, self.gradient, axes=1),
-            np.tensordot(members, self.hessian, axes=1),
+            add(self.statistics), add(self.loss), add(self.gradient), add(self.hessian)
+        )
+
+    def take(self, which: Sequence[int]) -> SegmentSums:
+        """The sums of some of the sets."""
+        return SegmentSums(
+            self.statistics[which], self.loss[which], self.gradient[which], self.hessian[which]
         )
 
     def of(self, index: int) -> ModelSums:
@@ -359,14 +367,14 @@ def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
     of_sparse = np.zeros((1, rows.n_sparse))
     _kernels.sum_sparse_gram(s.ptr, s.idx, s.val, rows.dense, factor, start, stop, square, cross)
     _kernels.sum_sparse_columns(s.ptr, s.idx, s.val, factor[:, None], start, stop, False, of_sparse)
-    gram = np.zeros((size, size))
-    kept = np.append(np.arange(n_dense), size - 1)
-    gram[np.ix_(kept, kept)] = of_dense
+    gram = np.empty((size, size))
+    gram[:n_dense, :n_dense] = of_dense[:-1, :-1]
+    gram[:n_dense, -1] = gram[-1, :n_dense] = of_dense[-1, :-1]
+    gram[-1, -1] = of_dense[-1, -1]
     sparse = slice(n_dense, size - 1)
-    gram[sparse, sparse] = square.T
-    gram[sparse, sparse] += square
-    diagonal = np.arange(n_dense, size - 1)
-    gram[diagonal, diagonal] *= 0.5
+    twice = square.reshape(-1)[:: rows.n_sparse + 1]  # the diagonal, which is in both triangles
+    twice *= 0.5
+    np.add(square, square.T, out=gram[sparse, sparse])
     gram[sparse, :n_dense] = cross
     gram[:n_dense, sparse] = cross.T
     gram[sparse, -1] = gram[-1, sparse] = of_sparse[0]

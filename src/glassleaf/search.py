@@ -81,16 +81,20 @@ class FeatureGains:
     weight: Floats  # their weight
     order: NDArray[np.intp] | None = None  # in which borders between categories are candidates
 
+    @property
+    def _per_bin(self) -> int:
+        """Candidates per bin: with missing values, a border is one with these on either side."""
+        return 2 if not self.feature.is_categorical and self.count[-1] > 0 else 1
+
     def bin_of(self, candidate: int) -> int:
         """The last bin on the left of a border, or the one category."""
-        both_ways = not self.feature.is_categorical and self.count[-1] > 0
-        return candidate // 2 if both_ways else candidate
+        return candidate // self._per_bin
 
     def weight_before(self) -> Floats:
         """Weight of the rows up to every candidate's place."""
         if self.order is not None:
             return np.cumsum(self.weight[self.order])
-        return np.cumsum(self.weight)[[self.bin_of(k) for k in range(len(self.gains))]]
+        return np.repeat(np.cumsum(self.weight), self._per_bin)[: len(self.gains)]
 
     @property
     def n_choices(self) -> float:

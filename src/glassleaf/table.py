@@ -186,6 +186,10 @@ class ObjectTable:
         return ObjectTable(self.values[rows])
 
 
+# Cells up to which the columns of a frame are kept as numbers, once they are read.
+_KEPT_CELLS = 4_000_000
+
+
 class FrameTable:
     """A pandas, polars, pyarrow, ... table, read through narwhals."""
 
@@ -194,14 +198,24 @@ class FrameTable:
         self.names: list[str] | None = [str(name) for name in frame.columns]
         self.n_rows, self.n_columns = frame.shape
         self._dtypes = list(frame.schema.values())
+        # A fit asks several times for the same columns, and finding and reading them takes time.
         self._columns: dict[int, nw.Series[Any]] = {}
+        self._numbers: dict[int, Floats] = {}
 
     def _series(self, column: int) -> nw.Series[Any]:
-        if column not in self._columns:  # a fit asks several times, and finding it takes time
+        if column not in self._columns:
             self._columns[column] = self.frame[:, column]
         return self._columns[column]
 
     def numeric(self, column: int) -> Floats:
+        if column in self._numbers:
+            return self._numbers[column]
+        values = self._read_numbers(column)
+        if self.n_rows * self.n_columns <= _KEPT_CELLS:
+            self._numbers[column] = values
+        return values
+
+    def _read_numbers(self, column: int) -> Floats:
         series = self._series(column)
         name = column_name(self, column)
         if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):

@@ -194,7 +194,7 @@ class LinearModels:
             n_outputs, size = model.theta.shape
             matrix = sums.hessian.reshape(n_outputs * size, -1).copy()
             ridge = np.append(np.full(size - 1, self._penalty_of(model).l2), 0.0)
-            matrix[np.diag_indices_from(matrix)] += np.tile(ridge, n_outputs)
+            matrix.reshape(-1)[:: len(matrix) + 1] += np.tile(ridge, n_outputs)
             group = np.tile(np.append(column_of, -1), n_outputs)
             kept = eliminate(matrix, model.theta.ravel(), group, max_columns)
             model.is_left_out = ~np.isin(column_of, sorted(kept))
@@ -285,7 +285,7 @@ class LinearModels:
                 fit.receive(sums)
                 if fit.is_done:
                     model.theta = fit.theta
-                    model.loss = fit.loss - self._pseudo_rows(model, fit.theta)[0]
+                    model.loss = fit.loss - self._pseudo_loss(model, fit.theta)
                     model.alpha, model.penalty = fit.penalty.alpha, fit.penalty.value(fit.theta)
                     del fits[node]
 
@@ -363,19 +363,25 @@ class LinearModels:
         return hessian
 
     def _with_pseudo_rows(self, sums: Sums, model: NodeModel, theta: Floats) -> Sums:
-        value, slope, curvature = self._pseudo_rows(model, theta)
+        target, weight = self._loss.pseudo_rows(model.support)
+        if not len(target):
+            return sums
+        value, slope, curvature = self._pseudo_sums(target, weight, theta)
         sums.gradient[:, -1] += slope
         if sums.hessian is not None:
             sums.hessian[:, -1, :, -1] += curvature
         return replace(sums, loss=sums.loss + value)
 
-    def _pseudo_rows(self, model: NodeModel, theta: Floats) -> tuple[float, Floats, Floats]:
+    def _pseudo_loss(self, model: NodeModel, theta: Floats) -> float:
+        target, weight = self._loss.pseudo_rows(model.support)
+        return self._pseudo_sums(target, weight, theta)[0] if len(target) else 0.0
+
+    def _pseudo_sums(
+        self, target: Floats, weight: Floats, theta: Floats
+    ) -> tuple[float, Floats, Floats]:
         """Loss and derivatives of the imagined rows at the node's mean (see ``losses``)."""
         n_outputs = len(theta)
-        target, weight = self._loss.pseudo_rows(model.support)
         lower = np.zeros((n_outputs, n_outputs))
-        if not len(target):
-            return 0.0, np.zeros(n_outputs), lower
         raw = np.tile(theta[:, -1], (len(target), 1))
         found = self._loss.derivatives(target, raw.ravel() if n_outputs == 1 else raw)
         value, slope, curvature = found
