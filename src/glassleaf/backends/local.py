@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -25,7 +26,8 @@ class LocalBackend:
 
     def __init__(self, shard: Any, n_threads: int) -> None:
         self.shard = shard
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        self._n_helpers = n_threads - 1  # this thread works too: it need not be woken
+        self._pool = ThreadPoolExecutor(self._n_helpers) if self._n_helpers else None
         self._inside = threading.local()
         # Our threads and those of the linear algebra library would fight for the same cores, and
         # results must not depend on how many there are.
@@ -62,7 +64,31 @@ class LocalBackend:
         is_busy = getattr(self._inside, "thread", False)
         if self._pool is None or len(tasks) < 2 or work < _WORTH_A_THREAD or is_busy:
             return [run(task) for task in tasks]
-        return list(self._pool.map(run, tasks))
+        return self._shared(run, tasks)
+
+    def _shared(self, run: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+        """The results of tasks that all threads take one by one."""
+        assert self._pool is not None
+        results: list[Any] = [None] * len(tasks)
+        waiting = deque(enumerate(tasks))
+
+        def work() -> None:
+            while waiting:
+                try:
+                    place, task = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                results[place] = run(task)
+
+        helpers = [self._pool.submit(work) for _ in range(min(self._n_helpers, len(tasks) - 1))]
+        try:
+            work()
+        finally:
+            waiting.clear()
+            for helper in helpers:
+                if not helper.cancel():
+                    helper.result()
+        return results
 
     def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None:
         def run(item: Any) -> None:
@@ -75,7 +101,7 @@ class LocalBackend:
         if self._pool is None or len(items) < 2:
             function(items)
         else:
-            list(self._pool.map(run, items))
+            self._shared(run, items)
 
     def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
         self.sum(function, tasks)
