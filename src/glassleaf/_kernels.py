@@ -311,57 +311,47 @@ def combine_sides(table, first_bin, n_values, is_categorical, has_missing, opera
     ``operation`` 0 adds, 1 takes the smallest, 2 the largest. Candidates come feature by feature
     and bin by bin; see ``search`` for which there are. Nothing is ever subtracted.
     """
-    width = table.shape[1]
     nothing = 0.0 if operation == 0 else (np.inf if operation == 1 else -np.inf)
-    running = np.empty(width)
+    running, none = np.empty(table.shape[1]), np.full(table.shape[1], nothing)
     out = 0
     for feature in range(first_bin.shape[0]):
         first, missing = first_bin[feature], first_bin[feature] + n_values[feature]
         one_bin = is_categorical[feature]
         copies = 2 if has_missing[feature] and not one_bin else 1
         n_own = n_values[feature] + 1 if one_bin else n_values[feature]
-        for j in range(width):
-            running[j] = nothing
+        _combine(none, none, operation, running)
         for b in range(n_own):  # forwards: the left sides, or all bins before this one
             c = out + b * copies
             if one_bin:
-                for j in range(width):
-                    left[c, j] = table[first + b, j]
-                    right[c, j] = running[j]
-            for j in range(width):
-                running[j] = _merge(running[j], table[first + b, j], operation)
+                _combine(table[first + b], none, operation, left[c])
+                _combine(running, none, operation, right[c])
+            _combine(running, table[first + b], operation, running)
             if not one_bin:
-                for j in range(width):
-                    left[c, j] = running[j]
-                if copies == 2:
-                    for j in range(width):
-                        left[c + 1, j] = _merge(running[j], table[missing, j], operation)
-        for j in range(width):
-            running[j] = nothing
+                _combine(running, none, operation, left[c])
+            if copies == 2:
+                _combine(running, table[missing], operation, left[c + 1])
+        _combine(none, none, operation, running)
         for b in range(n_own - 1, -1, -1):  # backwards: all bins after this one
             c = out + b * copies
             if one_bin:
-                for j in range(width):
-                    right[c, j] = _merge(right[c, j], running[j], operation)
-            elif copies == 1:
-                for j in range(width):
-                    right[c, j] = running[j]
+                _combine(right[c], running, operation, right[c])
             else:
-                for j in range(width):
-                    right[c, j] = _merge(running[j], table[missing, j], operation)
-                    right[c + 1, j] = running[j]
-            for j in range(width):
-                running[j] = _merge(running[j], table[first + b, j], operation)
+                _combine(running, none, operation, right[c + copies - 1])
+            if copies == 2:
+                _combine(running, table[missing], operation, right[c])
+            _combine(running, table[first + b], operation, running)
         out += n_own * copies
 
 
-@numba.njit(inline="always")
-def _merge(one, other, operation):
-    if operation == 0:
-        return one + other
-    if operation == 1:
-        return min(one, other)
-    return max(one, other)
+@_kernel
+def _combine(one, other, operation, out):
+    for j in range(out.shape[0]):
+        if operation == 0:
+            out[j] = one[j] + other[j]
+        elif operation == 1:
+            out[j] = min(one[j], other[j])
+        else:
+            out[j] = max(one[j], other[j])
 
 
 @_kernel
@@ -652,35 +642,6 @@ def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, sparse_sparse, sp
 
 
 @_kernel
-def sum_packed_gram(ptr, idx, val, dense, packed, start, stop, out):
-    """out[a, b, :] += packed[i, :] * x[i, a] * x[i, b] for b <= a, the constant 1 coming last.
-
-    For several outputs: the pairs of outputs are what lies together in memory.
-    """
-    n_dense, width = dense.shape[1], packed.shape[1]
-    last = out.shape[0] - 1
-    column = np.empty(out.shape[0], dtype=np.int64)
-    x = np.empty(out.shape[0])
-    for i in range(start, stop):
-        n = 0
-        for j in range(n_dense):
-            column[n], x[n] = j, dense[i, j]
-            n += 1
-        for e in range(ptr[i], ptr[i + 1]):
-            column[n] = n_dense + np.int64(idx[e])
-            x[n] = val[e] if val.shape[0] > 0 else 1.0
-            n += 1
-        column[n], x[n] = last, 1.0
-        n += 1
-        for one in range(n):
-            for other in range(one + 1):
-                product = x[one] * x[other]
-                a, b = max(column[one], column[other]), min(column[one], column[other])
-                for k in range(width):
-                    out[a, b, k] += product * packed[i - start, k]
-
-
-@_kernel
 def sum_segments(order, ends, start, dense, ptr, idx, val, slope, packed, gradient, gram):
     """Gradients and Hessians of several sets of rows: set s is ``order[ends[s]:ends[s + 1]]``.
 
@@ -904,9 +865,10 @@ def sum_terms(
 
 
 def prepare() -> None:
-    """On the first run on a machine, compile all kernels at once and say so.
+    """On the first run on a machine, compile what nearly every fit needs, and say so.
 
-    Later runs load each from the cache when it is first called.
+    Later runs load each kernel from the cache when it is first called. The rest, such as the losses
+    that few ask for, takes a fraction of a second each, when it is first needed.
     """
     if _prepared:
         return
@@ -917,13 +879,13 @@ def prepare() -> None:
             "glassleaf compiles its kernels, once on this machine (some 20 seconds);"
             " later runs load them from the cache."
         )
-        _compile_all()
+        _compile_most()
 
 
 _prepared: list[bool] = []
 
 
-def _compile_all() -> None:
+def _compile_most() -> None:
     ptr = np.array([0, 1], dtype=np.int64)
     idx = np.zeros(1, dtype=np.uint32)
     bins = np.zeros(1, dtype=np.uint16)
@@ -931,8 +893,6 @@ def _compile_all() -> None:
     table = np.ones((1, 1))
 
     count_values(one, one.copy(), one.copy())
-    merge_values(one, one, one, one, one.copy(), one.copy())
-    put_together(one, one, 1.0, one.copy(), one.copy())
     rows = np.zeros(1, dtype=np.int64)
     append_entries(rows, idx, one, rows.copy(), idx.copy(), one.copy())
     append_entries(rows, idx.astype(np.uint16), one, rows.copy(), bins.copy(), none)
@@ -955,19 +915,14 @@ def _compile_all() -> None:
     ranges_dense(ptr, bins, table, 0, 1, table.copy(), table.copy())
     counts = np.zeros((1, 1), dtype=np.int64)
     ranges_sparse(ptr, bins, ptr, idx, one, 0, 1, counts, table.copy(), table.copy())
-    for loss in (squared_error, poisson, gamma):
-        loss(one, one, one.copy(), one.copy(), one.copy())
-    huber(one, one, 1.0, 1.0, one.copy(), one.copy(), one.copy())
+    squared_error(one, one, one.copy(), one.copy(), one.copy())
     binary_log_loss(one, one, 1.0, one.copy(), one.copy(), one.copy())
-    multiclass_log_loss(one * 0, table, 1.0, one.copy(), table.copy(), table.copy())
-    sum_packed_gram(ptr, idx, none, np.ones((1, 0)), table, 0, 1, np.zeros((2, 2, 1)))
     where, square = (rows, ptr, 0, table, ptr, idx, none), np.zeros((1, 1, 3, 3))
     sum_segments(*where, table, table, np.zeros((1, 1, 3)), square)
     sum_moments(*where, one, np.zeros((1, 4, 2)))
     add_sparse_product(ptr, idx, one, table, 0, 1, table.copy())
     sum_sparse_columns(ptr, idx, one, table, 0, 1, False, table.copy())
     sum_sparse_gram(ptr, idx, one, table, one, 0, 1, table.copy(), table.copy())
-    descend_coordinates(table, one, one, -one, one, one.copy(), 0.0, 1)
     leaf = np.full(1, -1, dtype=np.int32)
     flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)
     find_leaves(table, leaf, one, leaf, leaf, flag, flag, first, flag, np.zeros(1, np.int64))

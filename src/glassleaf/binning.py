@@ -112,6 +112,8 @@ def category_bins(column: int, counts: Sequence[int], may_omit: bool) -> Feature
 def number_codes(bins: FeatureBins, values: Floats) -> NDArray[np.uint16]:
     """Every row's bin of a numeric column."""
     codes = np.empty(len(values), dtype=BIN_DTYPE)
+    # A kernel is compiled again for every kind of array: a view of a table may not be written to.
+    values = np.require(values, requirements=["C", "W"])
     _kernels.assign_bins(values, bins.upper, len(bins.upper), codes)
     return codes
 

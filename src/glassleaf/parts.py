@@ -132,11 +132,11 @@ def term_products(
     part: Part, terms: Sequence[NumberTerm], units: TargetUnits, weighted: bool
 ) -> Several:
     """Products of dense terms with each other, and with the loss's gradient at the start."""
-    columns = np.column_stack(
-        [item.standardized(part.table.numeric(item.column)) for item in terms]
-    )
-    given = columns * part.weight[:, None] if weighted else columns
-    return Several([columns.T @ given, columns.T @ units.slope(part)])
+    columns = np.empty((len(terms), len(part.y)))
+    for own, item in zip(columns, terms, strict=True):
+        own[:] = item.standardized(part.table.numeric(item.column))
+    given = columns * part.weight if weighted else columns
+    return Several([given @ columns.T, columns @ units.slope(part)])
 
 
 def term_moments(part: Part, columns: Sequence[Column], terms: Terms, weighted: bool) -> Several:

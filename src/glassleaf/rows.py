@@ -346,13 +346,8 @@ def _with_constant(sums: Floats, factors: Floats) -> Floats:
 
 
 def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: int) -> Floats:
-    size = rows.n_kept + 1
-    if n_outputs == 1:
-        return _weighted_gram(rows, start, stop, curvature[:, 0])[None, :, None]
-    s = rows.sparse
-    grams = np.zeros((size, size, curvature.shape[1]))
-    _kernels.sum_packed_gram(s.ptr, s.idx, s.val, rows.dense, curvature, start, stop, grams)
-    return np.asarray(_full_hessians(np.moveaxis(grams, 2, 0)[None], n_outputs)[0])
+    pairs = [_weighted_gram(rows, start, stop, factor.copy()) for factor in curvature.T]
+    return np.asarray(_hessians(np.array(pairs)[None], n_outputs)[0])
 
 
 def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
@@ -383,6 +378,9 @@ def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
 
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
     """The same of the dense columns and the constant 1."""
+    if factor.min(initial=0.0) < 0:  # as between two classes
+        gram = -_dense_gram(dense, np.maximum(-factor, 0.0))
+        return gram if factor.max() <= 0 else gram + _dense_gram(dense, np.maximum(factor, 0.0))
     n_dense = dense.shape[1]
     gram = np.zeros((n_dense + 1, n_dense + 1))
     root = np.sqrt(factor)
@@ -442,17 +440,18 @@ def segment_sums(
         ),
         np.array([weight[own] @ value[own] for own in spans]),
         gradient,
-        _full_hessians(grams, n_outputs),
+        _hessians(grams + np.swapaxes(np.tril(grams, -1), -1, -2), n_outputs),
     )
 
 
-def _full_hessians(grams: Floats, n_outputs: int) -> Floats:
-    """Lower triangles of (sets, pairs of outputs) to Hessians (sets, output, :, output, :)."""
+def _hessians(grams: Floats, n_outputs: int) -> Floats:
+    """Products of columns by (sets, pairs of outputs) to (sets, output, :, output, :)."""
     n_sets, _, size, _ = grams.shape
-    full = grams + np.swapaxes(np.tril(grams, -1), -1, -2)
+    if n_outputs == 1:
+        return grams[:, 0][:, None, :, None]
     out = np.empty((n_sets, n_outputs, size, n_outputs, size))
     for pair, (k, other) in enumerate(zip(*np.tril_indices(n_outputs), strict=True)):
-        out[:, k, :, other] = out[:, other, :, k] = full[:, pair]
+        out[:, k, :, other] = out[:, other, :, k] = grams[:, pair]
     return out
 
 

@@ -199,12 +199,12 @@ class FrameTable:
         self.n_rows, self.n_columns = frame.shape
         self._dtypes = list(frame.schema.values())
         # A fit asks several times for the same columns, and finding and reading them takes time.
-        self._columns: dict[int, nw.Series[Any]] = {}
+        self._columns: list[nw.Series[Any]] = []
         self._numbers: dict[int, Floats] = {}
 
     def _series(self, column: int) -> nw.Series[Any]:
-        if column not in self._columns:
-            self._columns[column] = self.frame[:, column]
+        if not self._columns:
+            self._columns = list(self.frame.iter_columns())
         return self._columns[column]
 
     def numeric(self, column: int) -> Floats:

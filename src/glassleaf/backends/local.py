@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 from glassleaf import scratch
 
 # Multiplications below which threads cost more, in waking and waiting, than they bring.
-_WORTH_A_THREAD = 1e8
+_WORTH_A_THREAD = 3e7
 
 
 class LocalBackend:
