@@ -1,5 +1,7 @@
 """Rows cut into shards give the same tree: sums are added, decisions taken on the sums."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +9,10 @@ from bare import classifier, regressor
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, training, weak_models
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, losses, training, weak_models
 from glassleaf import rows as on_rows
 from glassleaf.backends import local
+from glassleaf.compressed import Compressed
 from glassleaf.parts import Part
 from glassleaf.table import frame_table, raw_matrix
 from glassleaf.tree import term_matrix
@@ -175,3 +178,64 @@ def test_a_node_far_from_the_others_is_put_into_its_own_units(monkeypatch, mixed
         scaled = StandardScaler().fit_transform(terms)
         expected = Ridge(alpha=1.0).fit(scaled, y[here]).predict(scaled)
         np.testing.assert_allclose(stump.predict(X[here]), expected, atol=1e-5)
+
+
+# --- threads of this process ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_results_come_in_the_order_of_their_tasks(n_threads):
+    with local.LocalBackend(10, n_threads) as backend:
+        found = backend.sum(lambda shard, k: shard * k, [(k,) for k in range(30)])
+        then = backend.sum(lambda shard, k: shard * k, [(1,), (2,)], then=lambda task, s: (task, s))
+    assert found == [10 * k for k in range(30)]
+    assert then == [((1,), 10), ((2,), 20)]
+
+
+@pytest.mark.parametrize("at", [0, 7, 29])
+def test_an_error_in_a_task_is_raised_and_ends_the_others(at):
+    done = []
+
+    def fail(shard, k):
+        if k == at:
+            raise ValueError(f"task {k}")
+        time.sleep(0.001)
+        done.append(k)
+
+    with (
+        local.LocalBackend(None, 2) as backend,
+        pytest.raises(ValueError, match=f"task {at}"),
+    ):
+        backend.sum(fail, [(k,) for k in range(2000)])
+    assert len(done) < 100
+
+
+# --- Hessians of several outputs -----------------------------------------------------------------
+
+
+class Coupled(losses.Loss):
+    """Two outputs whose second derivatives pull in the same or the opposite direction."""
+
+    n_outputs = 2
+
+    def derivatives(self, y, raw, with_hessian=True):
+        curvature = np.column_stack([np.ones(len(y)), 0.5 * np.sign(y), np.ones(len(y))])
+        return (raw**2).sum(axis=1), 2 * raw, curvature
+
+
+@pytest.mark.parametrize("n_sparse", [0, 3])
+@pytest.mark.parametrize("signs", [[-1.0], [1.0], [-1.0, 1.0]])
+def test_hessians_take_curvatures_of_any_sign(rng, n_sparse, signs):
+    n = 50
+    dense, plain = rng.normal(size=(n, 4)), (rng.random((n, n_sparse)) < 0.3) * 1.0
+    y, weight = rng.choice(signs, n), rng.random(n)
+    entries = plain.nonzero()[1].astype(np.uint32)
+    ptr = np.concatenate([[0], np.cumsum(plain.sum(axis=1))]).astype(np.int64)
+    sparse = Compressed(ptr, entries, np.zeros(0))
+    rows = on_rows.Rows(dense, sparse, n_sparse, y, weight, [], {0: (0, n)}, np.zeros((n, 3)))
+    coef, intercept = rng.normal(size=(2, 4 + n_sparse)), rng.normal(size=2)
+    sums = on_rows.model_sums(rows, 0, 0, 1, coef, intercept, Coupled(), True)
+    x = np.column_stack([dense, plain, np.ones(n)])
+    own, mixed = (x.T * weight) @ x, (x.T * weight * 0.5 * y) @ x
+    expected = np.array([[own, mixed], [mixed, own]]).transpose(0, 2, 1, 3)
+    np.testing.assert_allclose(sums.hessian, expected, atol=1e-12)

@@ -1,6 +1,10 @@
 """What the parameters of the estimators do."""
 
+import warnings
+from dataclasses import dataclass
+
 import numpy as np
+import problems
 import pytest
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.preprocessing import StandardScaler
@@ -200,6 +204,51 @@ def test_losses_and_criteria_may_be_objects(regression):
     assert given.tree_ == named.tree_
     other = ModelTreeRegressor(loss=losses.Huber(delta=0.1)).fit(X, y)
     assert other.tree_ != named.tree_
+
+
+@dataclass(frozen=True)
+class OwnGain:
+    """The paper's criterion, written down again: gains come from gradients, not all at once."""
+
+    uses = "gradient"
+
+    def gain(self, left, right):
+        return sum((side.sums**2).sum(axis=1) / side.weight for side in (left, right))
+
+
+class Favourite(criteria.GradientGain):
+    """Prefers the smallest left side to everything else."""
+
+    def gain(self, left, right):
+        return 1.0 / left.count
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("category_splits", ["one", "subset"])
+@pytest.mark.parametrize("split_features", [None, ["t", "u"]])
+def test_a_criterion_of_ones_own_finds_what_the_built_in_one_finds(
+    rng, n_classes, category_splits, split_features
+):
+    X, score = problems.table(rng)
+    kind = ModelTreeClassifier if n_classes else ModelTreeRegressor
+    borders = np.quantile(score, np.arange(1, n_classes) / max(n_classes, 1))
+    y = np.digitize(score, borders) if n_classes else score
+    given = {"category_splits": category_splits, "split_features": split_features}
+    built_in = kind(rescore=0, **given, **EAGER).fit(X, y).tree_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        own = kind(criterion=OwnGain(), rescore=0, **given, **EAGER).fit(X, y).tree_
+    assert built_in.node_count > 1
+    np.testing.assert_array_equal(own.feature, built_in.feature)
+    np.testing.assert_array_equal(own.threshold, built_in.threshold)
+    np.testing.assert_allclose(own.gain, built_in.gain, rtol=1e-9)
+
+
+def test_a_criterion_derived_from_a_built_in_one_is_asked_itself(regression):
+    X, y = regression
+    given = {"rescore": 0, "max_depth": 1, "min_samples_leaf": 17, **EAGER}
+    tree = ModelTreeRegressor(criterion=Favourite(), **given).fit(X, y).tree_
+    assert tree.n_samples[tree.left[0]] == 17
 
 
 def test_a_large_penalty_leaves_the_mean(regression):

@@ -110,9 +110,7 @@ class ZScore:
         mean, square = side.moments[:, -2] / side.weight[:, None], side.moments[:, -1]
         variance = square / side.weight[:, None] - mean**2
         varies = variance > self.floor(node)
-        factor = np.divide(
-            1.0, np.sqrt(variance, where=varies), out=np.zeros_like(mean), where=varies
-        )
+        factor = np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
         return change_units(side.column_slopes, side.slopes, factor, -mean * factor)
 
     @staticmethod

@@ -312,8 +312,8 @@ def _gains(
 ) -> Floats:
     """Gain of every candidate, minus infinity where a side is too small."""
     criterion, renormalizer, moments = question.criterion, question.renormalizer, sums.moments
-    at_once = isinstance(criterion, GradientGain) and isinstance(renormalizer, ZScore)
-    if at_once and moments is not None:
+    at_once = type(criterion) is GradientGain and isinstance(renormalizer, ZScore)
+    if at_once and moments is not None:  # a class of one's own may say something else
         left, right = _both_sides(replace(sums, moments=None), shape, n_candidates)
         gains = np.zeros(n_candidates)
         given = (moments, left.values, right.values, *shape, ZScore.floor(units))

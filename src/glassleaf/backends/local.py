@@ -73,18 +73,20 @@ class LocalBackend:
         waiting = deque(enumerate(tasks))
 
         def work() -> None:
-            while waiting:
-                try:
-                    place, task = waiting.popleft()
-                except IndexError:  # another thread took the last one
-                    return
-                results[place] = run(task)
+            try:
+                while waiting:
+                    try:
+                        place, task = waiting.popleft()
+                    except IndexError:  # another thread took the last one
+                        return
+                    results[place] = run(task)
+            finally:
+                waiting.clear()  # after an error nobody needs the rest
 
         helpers = [self._pool.submit(work) for _ in range(min(self._n_helpers, len(tasks) - 1))]
         try:
             work()
         finally:
-            waiting.clear()
             for helper in helpers:
                 if not helper.cancel():
                     helper.result()
