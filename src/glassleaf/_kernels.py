@@ -361,71 +361,67 @@ def zscore_gains(
     """Equation 6 for every candidate of ``combine_sides``, each side in the units of equation 14.
 
     Nothing is kept of the sides, whose columns would fill much memory: ``gains`` gets the gain of
-    the left one, then, on the way back, that of the right one added. ``left`` and ``right`` are the
-    sums of the vectors on the two sides.
+    the left one, then, on the way back, that of the right one added. ``moments`` has the products
+    of vectors and columns, then the squares, side by side; ``left`` and ``right`` are the sums of
+    the vectors on the two sides.
     """
-    shape = moments.shape[1:]
-    side, spare = np.empty(shape), np.empty((3, shape[1]))
+    n_columns, width = floor.shape[0], moments.shape[1]
+    side, spare = np.empty(width), np.empty((3, n_columns))
     out = 0
     for feature in range(first_bin.shape[0]):
         first, missing = first_bin[feature], first_bin[feature] + n_values[feature]
         one_bin = is_categorical[feature]
         copies = 2 if has_missing[feature] and not one_bin else 1
         n_own = n_values[feature] + 1 if one_bin else n_values[feature]
-        before = np.zeros((n_own + 1 if one_bin else 0, *shape))
-        running = np.zeros(shape)
+        before = np.zeros((n_own + 1 if one_bin else 0, width))
+        running = np.zeros(width)
         for b in range(n_own):
             c, own = out + b * copies, moments[first + b]
             if one_bin:
                 gains[c] += _zscore_gain(own, left[c], floor, spare)
-                _add(before[b], own, before[b + 1])
+                _combine(before[b], own, 0, before[b + 1])
                 continue
-            _add(running, own, running)
+            _combine(running, own, 0, running)
             gains[c] += _zscore_gain(running, left[c], floor, spare)
             if copies == 2:
-                _add(running, moments[missing], side)
+                _combine(running, moments[missing], 0, side)
                 gains[c + 1] += _zscore_gain(side, left[c + 1], floor, spare)
-        running = np.zeros(shape)
+        running = np.zeros(width)
         for b in range(n_own - 1, -1, -1):
             c = out + b * copies
             if one_bin:
-                _add(running, before[b], side)
+                _combine(running, before[b], 0, side)
                 gains[c] += _zscore_gain(side, right[c], floor, spare)
             elif copies == 1:
                 gains[c] += _zscore_gain(running, right[c], floor, spare)
             else:
-                _add(running, moments[missing], side)
+                _combine(running, moments[missing], 0, side)
                 gains[c] += _zscore_gain(side, right[c], floor, spare)
                 gains[c + 1] += _zscore_gain(running, right[c + 1], floor, spare)
-            _add(running, moments[first + b], running)
+            _combine(running, moments[first + b], 0, running)
         out += n_own * copies
-
-
-@_kernel
-def _add(one, other, out):
-    for k in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[k, j] = one[k, j] + other[k, j]
 
 
 @_kernel
 def _zscore_gain(moments, vector, floor, spare):
     """``|g|^2 / |S|`` of one side: g by weights of columns of mean 0 and standard deviation 1."""
-    n_outputs, n_columns = moments.shape[0] - 2, moments.shape[1]
+    n_outputs, n = vector.shape[0] - 1, floor.shape[0]
     weight = vector[n_outputs]
     share = 1.0 / weight if weight > 0 else 0.0
     mean, precision, total = spare[0], spare[1], spare[2]
-    for j in range(n_columns):
-        mean[j] = moments[n_outputs, j] * share
-        variance = moments[n_outputs + 1, j] * share - mean[j] * mean[j]
+    of_weight = moments[n_outputs * n : (n_outputs + 1) * n]
+    squares = moments[(n_outputs + 1) * n :]
+    for j in range(n):
+        mean[j] = of_weight[j] * share
+        variance = squares[j] * share - mean[j] * mean[j]
         precision[j] = 1.0 / variance if variance > floor[j] else 0.0
         total[j] = 0.0
     gain = 0.0
     for k in range(n_outputs):
-        slope = vector[k]
+        slope, of_output = vector[k], moments[k * n : (k + 1) * n]
         gain += slope * slope
-        for j in range(n_columns):
-            own = moments[k, j] - mean[j] * slope
+        for j in range(n):
+            own = of_output[j] - mean[j] * slope
             total[j] += own * own * precision[j]
     return (gain + _total(total)) * share
 
@@ -910,7 +906,7 @@ def _compile_most() -> None:
     combine_sides(table, of_feature, of_feature + 1, flags, flags, 0, table.copy(), table.copy())
     both = np.ones((1, 2))
     zscore_gains(
-        np.ones((1, 3, 1)), both, both, of_feature, of_feature + 1, flags, flags, one, one.copy()
+        np.ones((1, 3)), both, both, of_feature, of_feature + 1, flags, flags, one, one.copy()
     )
     ranges_dense(ptr, bins, table, 0, 1, table.copy(), table.copy())
     counts = np.zeros((1, 1), dtype=np.int64)

@@ -316,7 +316,8 @@ def _gains(
     if at_once and moments is not None:  # a class of one's own may say something else
         left, right = _both_sides(replace(sums, moments=None), shape, n_candidates)
         gains = np.zeros(n_candidates)
-        given = (moments, left.values, right.values, *shape, ZScore.floor(units))
+        flat = moments.reshape(len(moments), -1)
+        given = (flat, left.values, right.values, *shape, ZScore.floor(units))
         _kernels.zscore_gains(*given, gains)
     else:
         left, right = _both_sides(sums, shape, n_candidates)
