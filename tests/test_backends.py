@@ -1,5 +1,6 @@
 """Rows cut into shards give the same tree: sums are added, decisions taken on the sums."""
 
+import threading
 import time
 
 import numpy as np
@@ -208,6 +209,20 @@ def test_an_error_in_a_task_is_raised_and_ends_the_others(at):
     ):
         backend.sum(fail, [(k,) for k in range(2000)])
     assert len(done) < 100
+
+
+def test_an_interrupt_is_not_hidden_by_the_error_of_another_thread():
+    here = threading.get_ident()
+
+    def fail(shard, k):
+        time.sleep(0.01)
+        if threading.get_ident() == here:
+            time.sleep(0.05)
+            raise KeyboardInterrupt
+        raise ValueError(f"task {k}")
+
+    with local.LocalBackend(None, 2) as backend, pytest.raises(KeyboardInterrupt):
+        backend.sum(fail, [(k,) for k in range(20)])
 
 
 # --- Hessians of several outputs -----------------------------------------------------------------

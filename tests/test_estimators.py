@@ -244,6 +244,24 @@ def test_a_criterion_of_ones_own_finds_what_the_built_in_one_finds(
     np.testing.assert_allclose(own.gain, built_in.gain, rtol=1e-9)
 
 
+class Same(criteria.GradientGain):
+    """Differs in nothing but in being another class, for which no kernel knows the gains."""
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-155, 1e-9, 1e9, 1e150])
+def test_gains_at_once_are_those_of_the_two_sides_in_any_unit(rng, scale):
+    X = rng.normal(size=(400, 3))
+    y = np.where(X[:, 0] > 0.2, X[:, 1], -X[:, 1]) + 0.1 * rng.normal(size=400)
+    X[rng.random(400) < 0.99, 2] = 0.0
+    X[:, 2] *= scale
+    given = {"rescore": 0, "curves": False, "transform": "none", **EAGER}
+    at_once = ModelTreeRegressor(**given).fit(X, y).tree_
+    one_by_one = ModelTreeRegressor(criterion=Same(), **given).fit(X, y).tree_
+    assert at_once.node_count == one_by_one.node_count > 3
+    np.testing.assert_array_equal(at_once.feature, one_by_one.feature)
+    np.testing.assert_allclose(at_once.gain, one_by_one.gain, rtol=1e-9)
+
+
 def test_a_criterion_derived_from_a_built_in_one_is_asked_itself(regression):
     X, y = regression
     given = {"rescore": 0, "max_depth": 1, "min_samples_leaf": 17, **EAGER}

@@ -342,18 +342,20 @@ def test_one_step_of_a_quadratic_loss_has_the_digits_of_two(noise, twins):
 
 
 @pytest.mark.parametrize(
-    ("use", "slope_left", "precision"),
-    # A kept Hessian is not renewed for a decrease that is negligible per parameter.
-    [(HessianUse.RENEW, 1e-6, 1e-9), (HessianUse.KEEP, 1e-2, 1e-7)],
+    ("use", "n_hessians", "slope_left", "precision"),
+    # A kept Hessian is renewed while steps are long, and not for a decrease that is negligible.
+    [(HessianUse.RENEW, 7, 1e-6, 1e-9), (HessianUse.KEEP, 4, 1e-2, 1e-7)],
 )
 def test_the_solution_does_not_depend_on_how_often_the_hessian_is_renewed(
-    use, slope_left, precision
+    use, n_hessians, slope_left, precision
 ):
     rng = np.random.default_rng(0)
     A = np.column_stack([rng.normal(size=(100, 4)), np.ones(100)])
     y = rng.poisson(np.exp(A @ [1, -1, 0.5, 0, 0.3])).astype(float)
+    asked = []
 
     def sums(theta, with_hessian):
+        asked.append(with_hessian)
         z = A @ theta[0]
         hessian = (A.T * np.exp(z)) @ A if with_hessian else None
         value = float(
@@ -363,8 +365,23 @@ def test_the_solution_does_not_depend_on_how_often_the_hessian_is_renewed(
         return Sums(value, (A.T @ (np.exp(z) - y))[None], shaped)
 
     fit = solve(np.zeros((1, 5)), Penalty(0.0), sums, use)
+    assert sum(asked) == n_hessians
     np.testing.assert_allclose(A.T @ (np.exp(A @ fit.theta[0]) - y), 0.0, atol=slope_left)
     np.testing.assert_allclose(fit.loss, sums(fit.theta, False).loss, rtol=precision)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("alpha", [0.0, 3.0])
+@pytest.mark.parametrize("twin", [False, True])
+def test_shrinkage_is_the_share_that_the_penalty_leaves(rng, order, alpha, twin):
+    A = np.column_stack([rng.normal(size=(50, 3)), np.ones(50)])
+    if twin:
+        A[:, 1] = A[:, 0]
+    hessian = (A.T @ A).reshape(1, 4, 1, 4)
+    shares = QuadraticModel(np.array(hessian, order=order), Penalty(alpha)).shrinkage()
+    ridge = np.diag([alpha, alpha, alpha, 0.0])
+    expected = np.linalg.eigvals(np.linalg.pinv(A.T @ A + ridge) @ (A.T @ A)).real
+    assert shares.sum() == pytest.approx(expected.sum(), rel=1e-8)
 
 
 # --- hard problems: finite parameters, no warnings -----------------------------------------------

@@ -10,6 +10,7 @@ from bare import classifier, regressor
 from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
+from glassleaf import ModelTreeRegressor
 from glassleaf.losses import Loss
 
 ALPHA = 2.0
@@ -251,3 +252,30 @@ def test_refinement_of_classes_never_increases_the_objective(seed):
         )
 
     assert lost(refine=True) <= lost() * (1 + 1e-9)
+
+
+# --- many candidates of one feature --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rescore", [400, 2500])
+def test_hundreds_of_candidates_of_one_feature_are_told_apart(rng, rescore):
+    """One category against the rest, of 400: the one whose slope differs must be found."""
+    code = np.repeat(np.arange(400), 30)
+    x = rng.normal(size=len(code))
+    y = np.where(code == 123, -5.0, 1.0) * x + 0.1 * rng.normal(size=len(code))
+    X = pd.DataFrame({"x": x, "code": pd.Categorical([f"c{k}" for k in code])})
+    given = {"category_splits": "one", "split_features": ["code"], "leaf_features": ["x"]}
+    tree = ModelTreeRegressor(max_depth=1, rescore=rescore, **given).fit(X, y).tree_
+    assert sorted(tree.n_samples) == [30, 11970, 12000]
+
+
+def test_more_numeric_candidates_than_an_integer_has_digits(rng):
+    x = np.repeat(np.arange(60.0), 40)
+    z = rng.normal(size=len(x))
+    y = np.where(x > 41, 2.0, -1.0) * z + 0.1 * rng.normal(size=len(x))
+    X = np.column_stack([x, z])
+    given = {"max_depth": 1, "split_features": [0], "leaf_features": [1]}
+    few = ModelTreeRegressor(rescore=5, **given).fit(X, y).tree_
+    many = ModelTreeRegressor(rescore=300, **given).fit(X, y).tree_
+    assert few.threshold[0] == many.threshold[0] == 41.5
+    assert many.gain[0] == pytest.approx(few.gain[0], rel=1e-9)

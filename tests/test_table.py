@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, table
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -626,3 +626,18 @@ def test_integers_too_long_for_a_float_are_rounded():
     arrow = pa.table({"x": pa.array(long)})
     trees = [ModelTreeRegressor(max_depth=1).fit(X, y).tree_ for X in (arrow, arrow.to_pandas())]
     assert trees[0].threshold[0] == trees[1].threshold[0]
+
+
+# --- columns that are remembered -----------------------------------------------------------------
+
+
+def test_a_frame_that_is_not_large_converts_a_column_once(monkeypatch):
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, np.nan, 2.5]})
+    plain, remembering = table.frame_table(frame), table.remembering(table.frame_table(frame))
+    assert plain.numeric(0) is not plain.numeric(0)
+    assert remembering.numeric(0) is remembering.numeric(0)
+    for j in range(2):
+        np.testing.assert_array_equal(plain.numeric(j), remembering.numeric(j))
+    monkeypatch.setattr(table, "_REMEMBERED_CELLS", 5)
+    large = table.remembering(table.frame_table(frame))
+    assert large.numeric(0) is not large.numeric(0)

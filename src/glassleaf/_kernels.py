@@ -1,4 +1,4 @@
-"""Tight loops. Arrays in, arrays out; no Python objects, no names of criteria.
+"""Tight loops. Arrays in, arrays out; no Python objects.
 
 Every kernel is compiled once per machine (``cache=True``) and releases the GIL, so that threads
 may run it side by side. Conventions:
@@ -408,21 +408,21 @@ def _zscore_gain(moments, vector, floor, spare):
     n_outputs, n = vector.shape[0] - 1, floor.shape[0]
     weight = vector[n_outputs]
     share = 1.0 / weight if weight > 0 else 0.0
-    mean, precision, total = spare[0], spare[1], spare[2]
+    mean, factor, total = spare[0], spare[1], spare[2]
     of_weight = moments[n_outputs * n : (n_outputs + 1) * n]
     squares = moments[(n_outputs + 1) * n :]
     for j in range(n):
         mean[j] = of_weight[j] * share
         variance = squares[j] * share - mean[j] * mean[j]
-        precision[j] = 1.0 / variance if variance > floor[j] else 0.0
+        factor[j] = 1.0 / np.sqrt(variance) if variance > floor[j] else 0.0
         total[j] = 0.0
     gain = 0.0
     for k in range(n_outputs):
         slope, of_output = vector[k], moments[k * n : (k + 1) * n]
         gain += slope * slope
         for j in range(n):
-            own = of_output[j] - mean[j] * slope
-            total[j] += own * own * precision[j]
+            own = (of_output[j] - mean[j] * slope) * factor[j]
+            total[j] += own * own
     return (gain + _total(total)) * share
 
 
@@ -894,7 +894,7 @@ def _compile_most() -> None:
     append_entries(rows, idx.astype(np.uint16), one, rows.copy(), bins.copy(), none)
     take_rows(ptr, idx, one, 0, rows, ptr.copy(), idx.copy(), one.copy())
     take_rows(ptr, bins, none, 0, rows, ptr.copy(), bins.copy(), none)
-    segments = np.zeros(1, dtype=np.uint8)
+    segments = np.zeros(1, dtype=np.uint16)
     find_segments(ptr, bins, 0, 1, segments, 0, 0, segments.copy())
     count = np.zeros(1, dtype=np.int64)
     sum_values(ptr, bins, table, 0, 1, count, table.copy())

@@ -191,9 +191,9 @@ class Layout:
 
     def reduce_coef(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
         """Coefficients of the kept columns that predict what those of all stored columns do."""
-        kept = self.n_dense + self.n_sparse
         if not self.n_complements:
             return coef, intercept
+        kept = self.n_dense + self.n_sparse
         reduced, complements = coef[:, :kept].copy(), coef[:, kept:]
         reduced[:, self.n_dense :] -= complements @ self._is_member.T
         return reduced, intercept + complements.sum(axis=1)

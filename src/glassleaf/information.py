@@ -69,6 +69,7 @@ def _without_intercepts(
 
 
 def _pseudo_inverse(matrix: Floats) -> Floats:
+    """Of one number, as it mostly is, without the long way."""
     if len(matrix) > 1:
         return np.asarray(np.linalg.pinv(matrix, hermitian=True))
     return np.divide(1.0, matrix, out=np.zeros_like(matrix), where=matrix != 0)

@@ -292,7 +292,7 @@ def _class_weights(y: Floats, weight: Floats, n_classes: int) -> Floats:
 
 
 def _half_row_per_absent_class(support: Floats) -> tuple[Floats, Floats]:
-    absent = (support <= 0).nonzero()[0].astype(np.float64)
+    absent = np.flatnonzero(support <= 0).astype(np.float64)
     return absent, np.full(len(absent), 0.5)
 
 

@@ -7,8 +7,9 @@ The problem of one node, in the node's own standardized units, is
 over ``theta = (w, b)`` for every output, with the intercept b free and w within bounds; w0 is zero,
 or what the parent's model says. Each
 round solves the small quadratic problem around the current point and asks for the loss and the
-gradient at the new one. The Hessian, by far the dearest sum, is asked for again only when the old
-one no longer points well; the solution does not depend on it, only the way there.
+gradient at the new one. The Hessian, by far the dearest sum, is asked for again far from the
+minimum, and when the old one no longer points well; the solution does not depend on it, only the
+way there.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class HessianUse(Enum):
     """When a Hessian is summed anew: it is by far the dearest sum, but never needed exactly."""
 
     RENEW = "at every step"
-    KEEP = "when the old one no longer makes good progress"
+    KEEP = "far from the minimum, or when the old one no longer makes good progress"
     CONSTANT = "once"
 
 
@@ -124,7 +125,7 @@ class QuadraticModel:
         self._active = np.diagonal(matrix) > 0
         ridge = np.full((n_outputs, size), penalty.l2)
         ridge[:, -1] = 0.0
-        matrix.reshape(-1)[:: len(matrix) + 1] += ridge.ravel()
+        np.einsum("ii->i", matrix)[...] += ridge.ravel()
         if n_outputs > 1 and penalty.is_smooth:
             _add_common_direction(matrix, n_outputs, size)
         if not self._active.all():
@@ -156,12 +157,12 @@ class QuadraticModel:
 
         Their sum is the effective number of parameters.
         """
-        scale = 1.0 / np.sqrt(np.diagonal(self._matrix))
+        factor = self._factor or _factorize(self._matrix)
         ridge = np.full(self._shape, self._penalty.l2)
         ridge[:, -1] = 0.0
-        ridge = ridge.ravel()[self._active] * scale**2
-        # Of the penalized matrix A scaled to a diagonal of one, I - A^(-1/2) ridge A^(-1/2).
-        root = (self._factor or _factorize(self._matrix)).inverse_root()
+        ridge = ridge.ravel()[self._active] * factor.scale**2
+        # I - R' ridge R, where R R' is the inverse of the penalized matrix (scaled to diagonal 1).
+        root = factor.inverse_root()
         left = np.eye(root.shape[1]) - (root.T * ridge) @ root
         return np.clip(np.linalg.eigvalsh(left), 0.0, 1.0)
 
@@ -213,7 +214,10 @@ def _add_common_direction(matrix: Floats, n_outputs: int, size: int) -> None:
 
 @dataclass(frozen=True)
 class _Factor:
-    """A square root of the inverse of a matrix, up to the scale of its diagonal."""
+    """A matrix in factors, up to the scale of its diagonal.
+
+    ``root`` is its triangular (Cholesky) root, or else a root of its inverse.
+    """
 
     root: Floats
     scale: Floats

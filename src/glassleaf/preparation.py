@@ -32,7 +32,7 @@ Bools = NDArray[np.bool_]
 _log = logging.getLogger("glassleaf")
 
 # Size of the sums of features that are summed together: about what a core's cache holds where they
-# are summed row by row, and enough to be worth a task where they are summed one after the other.
+# are summed row by row, and enough to be worth a task where rows are summed feature by feature.
 _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
 
 

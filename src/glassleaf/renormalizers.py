@@ -107,8 +107,10 @@ class ZScore:
 
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
         assert side.moments is not None
-        mean, square = side.moments[:, -2] / side.weight[:, None], side.moments[:, -1]
-        variance = square / side.weight[:, None] - mean**2
+        weight = side.weight[:, None]
+        share = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
+        mean = side.moments[:, -2] * share
+        variance = side.moments[:, -1] * share - mean**2
         varies = variance > self.floor(node)
         factor = np.where(varies, 1.0 / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
         return change_units(side.column_slopes, side.slopes, factor, -mean * factor)

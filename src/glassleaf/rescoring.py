@@ -80,7 +80,7 @@ def best_rescored(
     return [_choice(models, loss, node, found[node.node], tested) for node in nodes]
 
 
-def _segments(splits: Sequence[Split]) -> tuple[NDArray[np.uint8], int, Floats]:
+def _segments(splits: Sequence[Split]) -> tuple[NDArray[np.uint16], int, Floats]:
     """Bins that are on the same side of every candidate need not be told apart.
 
     Returns every bin's segment, that of rows whose bin is not stored, and which segments are on
@@ -92,7 +92,7 @@ def _segments(splits: Sequence[Split]) -> tuple[NDArray[np.uint8], int, Floats]:
         own = sides[first : first + _DIGITS]
         number = (segment << _DIGITS) + (1 << np.arange(len(own))) @ own
         _, representative, segment = np.unique(number, return_index=True, return_inverse=True)
-    segments: NDArray[np.uint8] = segment.astype(np.uint8)
+    segments: NDArray[np.uint16] = segment.astype(np.uint16)
     members = sides[:, representative].astype(np.float64)
     return segments, int(segments[splits[0].default_bin]), members
 

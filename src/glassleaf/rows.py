@@ -367,8 +367,8 @@ def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
     gram[:n_dense, -1] = gram[-1, :n_dense] = of_dense[-1, :-1]
     gram[-1, -1] = of_dense[-1, -1]
     sparse = slice(n_dense, size - 1)
-    twice = square.reshape(-1)[:: rows.n_sparse + 1]  # the diagonal, which is in both triangles
-    twice *= 0.5
+    diagonal = square.reshape(-1)[:: rows.n_sparse + 1]  # it would be in both triangles
+    diagonal *= 0.5
     np.add(square, square.T, out=gram[sparse, sparse])
     gram[sparse, :n_dense] = cross
     gram[:n_dense, sparse] = cross.T
@@ -399,7 +399,7 @@ def segment_sums(
     node: int,
     block: int,
     first_bin: int,
-    segment_of_bin: NDArray[np.uint8],
+    segment_of_bin: NDArray[np.uint16],
     default: int,
     n_segments: int,
     coef: Floats,
@@ -461,10 +461,10 @@ def _segments(
     stop: int,
     block: int,
     first_bin: int,
-    segment_of_bin: NDArray[np.uint8],
+    segment_of_bin: NDArray[np.uint16],
     default: int,
-) -> NDArray[np.uint8]:
-    out = np.empty(stop - start, dtype=np.uint8)
+) -> NDArray[np.uint16]:
+    out = np.empty(stop - start, dtype=np.uint16)
     given = rows.blocks[block]
     _kernels.find_segments(
         given.ptr, given.idx, start, stop, segment_of_bin, first_bin, int(default), out
@@ -648,7 +648,7 @@ def route(
 ) -> None:
     """Send the node's rows to its children, left ones first, keeping their order otherwise."""
     start, stop = rows.spans.pop(node)
-    right_of_bin = (~left_of_bin).astype(np.uint8)
+    right_of_bin = (~left_of_bin).astype(np.uint16)
     to_left = _segments(rows, start, stop, block, first_bin, right_of_bin, not default_left) == 0
     order = np.concatenate([np.flatnonzero(to_left), np.flatnonzero(~to_left)])
     here = slice(start, stop)

@@ -67,6 +67,11 @@ class Question:
     min_count: int
     subsets: bool = False
 
+    @property
+    def is_the_papers(self) -> bool:
+        """Whether a kernel has all gains at once; classes derived from these may differ."""
+        return type(self.criterion) is GradientGain and type(self.renormalizer) is ZScore
+
 
 @dataclass(frozen=True)
 class FeatureGains:
@@ -83,7 +88,7 @@ class FeatureGains:
 
     @property
     def _per_bin(self) -> int:
-        """Candidates per bin: with missing values, a border is one with these on either side."""
+        """Candidates per bin: two where values are missing, which may go left or right."""
         return 2 if not self.feature.is_categorical and self.count[-1] > 0 else 1
 
     def bin_of(self, candidate: int) -> int:
@@ -311,9 +316,8 @@ def _gains(
     question: Question,
 ) -> Floats:
     """Gain of every candidate, minus infinity where a side is too small."""
-    criterion, renormalizer, moments = question.criterion, question.renormalizer, sums.moments
-    at_once = type(criterion) is GradientGain and isinstance(renormalizer, ZScore)
-    if at_once and moments is not None:  # a class of one's own may say something else
+    criterion, moments = question.criterion, sums.moments
+    if question.is_the_papers and moments is not None:
         left, right = _both_sides(replace(sums, moments=None), shape, n_candidates)
         gains = np.zeros(n_candidates)
         flat = moments.reshape(len(moments), -1)

@@ -73,7 +73,7 @@ class Table(Protocol):
     n_columns: int
 
     def numeric(self, column: int) -> Floats:
-        """Values as float64, NaN where missing."""
+        """Values as float64, NaN where missing; not to be written to, for they may be shared."""
         ...
 
     def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
@@ -186,10 +186,6 @@ class ObjectTable:
         return ObjectTable(self.values[rows])
 
 
-# Cells up to which the columns of a frame are kept as numbers, once they are read.
-_KEPT_CELLS = 4_000_000
-
-
 class FrameTable:
     """A pandas, polars, pyarrow, ... table, read through narwhals."""
 
@@ -198,7 +194,7 @@ class FrameTable:
         self.names: list[str] | None = [str(name) for name in frame.columns]
         self.n_rows, self.n_columns = frame.shape
         self._dtypes = list(frame.schema.values())
-        # A fit asks several times for the same columns, and finding and reading them takes time.
+        self.remembers = False
         self._columns: list[nw.Series[Any]] = []
         self._numbers: dict[int, Floats] = {}
 
@@ -211,7 +207,7 @@ class FrameTable:
         if column in self._numbers:
             return self._numbers[column]
         values = self._read_numbers(column)
-        if self.n_rows * self.n_columns <= _KEPT_CELLS:
+        if self.remembers:
             self._numbers[column] = values
         return values
 
@@ -273,6 +269,20 @@ class FrameTable:
 
     def take(self, rows: RowIndex) -> Table:
         return FrameTable(self.frame[rows])
+
+
+# Cells of a frame up to which it remembers its columns as numbers.
+_REMEMBERED_CELLS = 4_000_000
+
+
+def remembering(table: Table) -> Table:
+    """The table; a frame that is not large then reads every column of numbers once.
+
+    A fit in one piece asks several times for each, and finding and converting them takes time.
+    """
+    if isinstance(table, FrameTable):
+        table.remembers = table.n_rows * table.n_columns <= _REMEMBERED_CELLS
+    return table
 
 
 def is_frame(X: Any) -> bool:

@@ -30,7 +30,7 @@ from glassleaf.renormalizers import Renormalizer
 from glassleaf.rounding import to_digits
 from glassleaf.search import Question
 from glassleaf.splitting import Limits, Node, SplitSearch
-from glassleaf.table import Column, Table, column_name, raw_pieces
+from glassleaf.table import Column, Table, column_name, raw_pieces, remembering
 from glassleaf.tree import LEAF, CustomLeaves, Seen, Tree
 from glassleaf.weak_models import CustomModels, LinearModels, Shrinkage, WeakModel
 
@@ -74,7 +74,7 @@ class Settings:
 def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Settings) -> Tree:
     """Grow a tree on rows of positive weight in this process."""
     names = [column_name(table, j) for j in range(table.n_columns)]
-    with LocalBackend(Part(table, y, weight), settings.n_threads) as backend:
+    with LocalBackend(Part(remembering(table), y, weight), settings.n_threads) as backend:
         return train_on(backend, names, roles, settings)
 
 

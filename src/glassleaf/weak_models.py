@@ -194,7 +194,7 @@ class LinearModels:
             n_outputs, size = model.theta.shape
             matrix = sums.hessian.reshape(n_outputs * size, -1).copy()
             ridge = np.append(np.full(size - 1, self._penalty_of(model).l2), 0.0)
-            matrix.reshape(-1)[:: len(matrix) + 1] += np.tile(ridge, n_outputs)
+            np.einsum("ii->i", matrix)[...] += np.tile(ridge, n_outputs)
             group = np.tile(np.append(column_of, -1), n_outputs)
             kept = eliminate(matrix, model.theta.ravel(), group, max_columns)
             model.is_left_out = ~np.isin(column_of, sorted(kept))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any
 
@@ -86,10 +86,11 @@ class LocalBackend:
         helpers = [self._pool.submit(work) for _ in range(min(self._n_helpers, len(tasks) - 1))]
         try:
             work()
-        finally:
-            for helper in helpers:
-                if not helper.cancel():
-                    helper.result()
+        finally:  # rows may not change any more, whatever happened here
+            begun = [helper for helper in helpers if not helper.cancel()]
+            wait(begun)
+        for helper in begun:
+            helper.result()
         return results
 
     def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None:
