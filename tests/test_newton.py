@@ -344,7 +344,7 @@ def test_one_step_of_a_quadratic_loss_has_the_digits_of_two(noise, twins):
 @pytest.mark.parametrize(
     ("use", "n_hessians", "slope_left", "precision"),
     # A kept Hessian is renewed while steps are long, and not for a decrease that is negligible.
-    [(HessianUse.RENEW, 7, 1e-6, 1e-9), (HessianUse.KEEP, 4, 1e-2, 1e-7)],
+    [(HessianUse.RENEW, 6, 1e-6, 1e-9), (HessianUse.KEEP, 4, 1e-2, 1e-7)],
 )
 def test_the_solution_does_not_depend_on_how_often_the_hessian_is_renewed(
     use, n_hessians, slope_left, precision

@@ -381,7 +381,7 @@ def zscore_gains(
                 gains[c] += _zscore_gain(own, left[c], floor, spare)
                 _combine(before[b], own, 0, before[b + 1])
                 continue
-            _combine(running, own, 0, running)
+            _add_to(running, own)
             gains[c] += _zscore_gain(running, left[c], floor, spare)
             if copies == 2:
                 _combine(running, moments[missing], 0, side)
@@ -398,8 +398,15 @@ def zscore_gains(
                 _combine(running, moments[missing], 0, side)
                 gains[c] += _zscore_gain(side, right[c], floor, spare)
                 gains[c + 1] += _zscore_gain(running, right[c + 1], floor, spare)
-            _combine(running, moments[first + b], 0, running)
+            _add_to(running, moments[first + b])
         out += n_own * copies
+
+
+@_kernel
+def _add_to(total, more):
+    # ``_combine`` would be several times slower: the compiler must not see one array twice.
+    for j in range(total.shape[0]):
+        total[j] += more[j]
 
 
 @_kernel

@@ -49,10 +49,12 @@ _PROMISING = 1.1
 _FAR = 0.01
 # A step that leaves more than this share of the last predicted decrease calls for a new Hessian.
 _STALE = 0.25
-# Predicted decrease, relative to the objective at the start, at which a model is fitted; looser
-# where passes over the rows are dear, which is where there are many of them. The last step is still
-# taken, unseen.
+# Decrease that may be left, relative to the objective at the start, when a model is fitted; looser
+# where passes over the rows are dear, which is where there are many of them. The last step is
+# taken unseen.
 _TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-8, HessianUse.CONSTANT: 1e-12}
+# The share of that which a step may leave, as far as one can tell, to be the last one.
+_SAFETY = 0.1
 # Predicted decrease, per parameter, that is not worth another dear Hessian: chance alone makes half
 # a unit of the loss per parameter, and the way of a rare category without events to its far
 # optimum is long.
@@ -257,6 +259,16 @@ def _factorize(matrix: Floats) -> _Factor:
     return _Factor(vectors[:, keep] / np.sqrt(values[keep]), scale, is_triangular=False)
 
 
+def _left_after(predicted: float, before: float, is_fresh: bool) -> float:
+    """What a step will leave to gain, if it leaves as little of it as the step before did.
+
+    With a Hessian of the very point, each step squares what is left; with an older one, each leaves
+    the same share.
+    """
+    share = predicted / before if predicted < before else 1.0
+    return predicted * (share * share if is_fresh else share)
+
+
 class NewtonFit:
     """The state of one node's fit: ``request`` says what to sum next, ``receive`` takes it.
 
@@ -299,12 +311,13 @@ class NewtonFit:
         elif trial is not self.theta and not self._is_sufficient(objective):
             self._shorten()
             return
-        if trial is not self.theta:
+        has_moved = trial is not self.theta
+        if has_moved:
             self._is_promising = self._objective - objective > _PROMISING * self._predicted
         self.theta, self.loss, self._objective = trial, sums.loss, objective
         if sums.hessian is not None:
             self._quadratic = QuadraticModel(sums.hessian, self.penalty)
-        self._advance(sums.gradient, sums.hessian is not None)
+        self._advance(sums.gradient, sums.hessian is not None, has_moved)
 
     def _is_sufficient(self, objective: float) -> bool:
         rounding = 1e-14 * abs(self._objective)
@@ -318,7 +331,7 @@ class NewtonFit:
             return
         self.request = (self.theta + self._length * self._step, False)
 
-    def _advance(self, gradient: Floats, is_fresh: bool) -> None:
+    def _advance(self, gradient: Floats, is_fresh: bool, has_moved: bool) -> None:
         assert self._quadratic is not None
         before = self._predicted
         self._step, self._predicted = self._quadratic.step(self.theta, gradient)
@@ -330,7 +343,10 @@ class NewtonFit:
         enough = _TIGHT[self._use] * self._scale
         if is_stale and self._use is HessianUse.KEEP:
             enough = max(enough, _NEGLIGIBLE * self.theta.size)
-        if self._predicted <= enough or self._is_exact(gradient):
+        left = self._predicted
+        if has_moved and self._length == 1 and not is_stale:
+            left = _left_after(self._predicted, before, is_fresh)
+        if min(self._predicted, left / _SAFETY) <= enough or self._is_exact(gradient):
             self._finish(gradient)
         elif self._rounds >= _MAX_ROUNDS:
             self.is_done = True

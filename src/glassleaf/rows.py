@@ -381,17 +381,25 @@ def _dense_gram(dense: Floats, factor: Floats) -> Floats:
     if factor.min(initial=0.0) < 0:  # as between two classes
         gram = -_dense_gram(dense, np.maximum(-factor, 0.0))
         return gram if factor.max() <= 0 else gram + _dense_gram(dense, np.maximum(factor, 0.0))
-    n_dense = dense.shape[1]
-    gram = np.zeros((n_dense + 1, n_dense + 1))
-    root = np.sqrt(factor)
-    scaled = np.empty((min(len(dense), _CHUNK_ROWS), n_dense + 1))
+    gram = np.empty((dense.shape[1] + 1, dense.shape[1] + 1))
+    gram[:-1, :-1] = _scaled_products(dense, factor)
+    gram[-1, :-1] = gram[:-1, -1] = factor @ dense
+    gram[-1, -1] = factor.sum()
+    return gram
+
+
+def _scaled_products(dense: Floats, factor: Floats) -> Floats:
+    # The product of a matrix with itself is half the work of any other, and numpy knows it.
+    if _is_uniform(factor):
+        return np.asarray(factor[0] * (dense.T @ dense))
+    root = np.sqrt(factor)[:, None]
+    products = np.zeros((dense.shape[1], dense.shape[1]))
+    scaled = np.empty((min(len(dense), _CHUNK_ROWS), dense.shape[1]))
     for first in range(0, len(dense), _CHUNK_ROWS):
         chunk = slice(first, first + _CHUNK_ROWS)
-        here = scaled[: len(root[chunk])]
-        np.multiply(dense[chunk], root[chunk, None], out=here[:, :-1])
-        here[:, -1] = root[chunk]
-        gram += here.T @ here  # half the work of two different matrices, and numpy knows it
-    return gram
+        here = np.multiply(dense[chunk], root[chunk], out=scaled[: len(root[chunk])])
+        products += here.T @ here
+    return products
 
 
 def segment_sums(
