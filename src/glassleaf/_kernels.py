@@ -177,19 +177,27 @@ _KEPT_ROWS = 128
 _LOOP_LENGTH = 16
 
 
+def row_length(n_products, n_columns, width):
+    """Length of all that a row adds to a bin in ``sum_uniform``."""
+    return -(-(n_products * n_columns + width + 1) // _LOOP_LENGTH) * _LOOP_LENGTH
+
+
 @_kernel
-def sum_uniform(block_bins, per_row, vectors, dense, start, stop, count, values, moments):
+def sum_uniform(block_bins, per_row, vectors, dense, start, stop, sums, count, values, moments):
     """``sum_values`` and ``sum_dense`` of a block with ``per_row`` bins in every row.
 
     All that a row adds to a bin is computed once and lies side by side: the products by vector, the
-    squares if there is room for them, the vector itself, and 1.
+    squares if there is room for them, the vector itself, and 1. ``sums`` is memory for that, of any
+    content, as many rows as there are bins, each of ``row_length``.
     """
     n_bins, n_products, n = moments.shape[0], moments.shape[1], dense.shape[1]
     width = vectors.shape[1]
     size = n_products * n
-    padded = -(-(size + width + 1) // _LOOP_LENGTH) * _LOOP_LENGTH
+    padded = sums.shape[1]
     products = np.zeros((_KEPT_ROWS, padded))
-    sums = np.zeros((n_bins, padded))
+    for b in range(n_bins):
+        for j in range(padded):
+            sums[b, j] = 0.0
     for first in range(start, stop, _KEPT_ROWS):
         last = min(first + _KEPT_ROWS, stop)
         for i in range(first, last):
@@ -907,7 +915,7 @@ def _compile_most() -> None:
     sum_values(ptr, bins, table, 0, 1, count, table.copy())
     cube = np.zeros((1, 1, 1))
     sum_dense(ptr, bins, table, table, 0, 1, cube.copy())
-    sum_uniform(bins, 1, table, table, 0, 1, count, table.copy(), cube.copy())
+    sum_uniform(bins, 1, table, table, 0, 1, np.empty((1, 16)), count, table.copy(), cube.copy())
     sum_sparse(ptr, bins, table, ptr, idx, none, 0, 1, cube)
     of_feature, flags = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
     combine_sides(table, of_feature, of_feature + 1, flags, flags, 0, table.copy(), table.copy())

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from glassleaf import _kernels
 from glassleaf.compressed import Compressed
 from glassleaf.losses import Loss
+from glassleaf.scratch import scratch
 from glassleaf.transforms import PiecewiseLinear
 
 Floats = NDArray[np.float64]
@@ -570,7 +571,9 @@ def bin_sums(
         return BinSums(count, values)
     moments = np.zeros((n_bins, width + squares, n_columns))
     if given.per_row > 0:
-        _kernels.sum_uniform(given.idx, given.per_row, *here, count, values, moments)
+        length = _kernels.row_length(width + squares, rows.dense.shape[1], width)
+        sums = scratch("bins", (n_bins, length))
+        _kernels.sum_uniform(given.idx, given.per_row, *here, sums, count, values, moments)
     else:
         _kernels.sum_values(*where, rows.vectors, start, stop, count, values)
         _kernels.sum_dense(*where, *here, moments)
