@@ -177,7 +177,7 @@ _KEPT_ROWS = 128
 _LOOP_LENGTH = 16
 
 
-def row_length(n_products, n_columns, width):
+def row_length(n_products: int, n_columns: int, width: int) -> int:
     """Length of all that a row adds to a bin in ``sum_uniform``."""
     return -(-(n_products * n_columns + width + 1) // _LOOP_LENGTH) * _LOOP_LENGTH
 
@@ -915,7 +915,8 @@ def _compile_most() -> None:
     sum_values(ptr, bins, table, 0, 1, count, table.copy())
     cube = np.zeros((1, 1, 1))
     sum_dense(ptr, bins, table, table, 0, 1, cube.copy())
-    sum_uniform(bins, 1, table, table, 0, 1, np.empty((1, 16)), count, table.copy(), cube.copy())
+    memory = np.empty((1, row_length(1, 1, 1)))
+    sum_uniform(bins, 1, table, table, 0, 1, memory, count, table.copy(), cube.copy())
     sum_sparse(ptr, bins, table, ptr, idx, none, 0, 1, cube)
     of_feature, flags = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
     combine_sides(table, of_feature, of_feature + 1, flags, flags, 0, table.copy(), table.copy())
