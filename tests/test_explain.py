@@ -225,6 +225,31 @@ def test_curves_are_given_once_and_in_raw_units(form):
     assert {"coef curve of c", "coef curve of d"} <= set(leaf_table(model))
 
 
+def test_a_scale_is_written_down_where_a_formula_has_it(rng):
+    """What stands in the text is enough to compute the score of a row."""
+    z = rng.normal(size=(800, 3))
+    X = pd.DataFrame(np.sinh(3 * z), columns=["income", "age", "assets"])
+    settings = {"max_depth": 0, "transform": "rank", "clamp": False}
+    model = bare.regressor(**settings).fit(X, z @ [1.0, 2.0, 0.0])
+    text = model.export_text()
+    formula_of_text = re.search(r"score = (.*)", text)[1].replace(" - ", " + -")
+    found = np.zeros(len(X))
+    for part in formula_of_text.split(" + "):
+        factor, _, name = part.partition("·")
+        if not name:
+            found += float(factor)
+            continue
+        points = re.search(rf"\n  {re.escape(name)}: (.*)", text)[1]
+        x, score = np.array([p.split(" → ") for p in points.split(", ")], dtype=float).T
+        assert list(score[:2]) == [-3.5, -2.75]
+        found += float(factor) * np.interp(X[name.removeprefix("score(")[:-1]], x, score)
+    np.testing.assert_allclose(found, model.predict(X), atol=1e-2)
+    assert "score(assets)" not in model.export_text(max_terms=1)
+    assert "score(age)" in model.export_text(max_terms=1)
+    plain = bare.regressor(**{**settings, "transform": "none"}).fit(X, z[:, 0])
+    assert "score(" not in plain.export_text()
+
+
 def test_a_formula_names_the_curve_beside_its_number(rng):
     X = pd.DataFrame({"age": rng.uniform(20, 60, 2000), "z": rng.normal(size=2000)})
     y = 0.5 * X["age"] + 3 * np.abs(X["age"] - 40) + 7 * X["z"]

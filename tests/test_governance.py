@@ -99,3 +99,14 @@ def test_a_card_lists_the_curves_once():
     assert card.count("- curve\\(c\\): ") == card.count("- curve\\(d\\): ") == 1
     assert "the same in all leaves" in card
     assert "Curves" not in model_card(fitted("squared_error")[0])
+
+
+@pytest.mark.parametrize("clamp", [True, False])
+def test_a_card_says_what_its_formulas_mean_and_what_is_beyond_them(rng, clamp):
+    z = rng.normal(size=(400, 2))
+    X = pd.DataFrame(np.sinh(3 * z), columns=["income", "age"])
+    model = bare.regressor(max_depth=0, transform="rank", clamp=clamp).fit(X, z[:, 0])
+    card = model_card(model)
+    assert card.count("\n- score\\(income\\): ") == 1
+    assert "count as the nearest end" in card if clamp else "the model extrapolates" in card
+    assert ("nearest end" in card) != ("extrapolates" in card)

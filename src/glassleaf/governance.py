@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from glassleaf.errors import describe
 from glassleaf.explanations import explain, words
 from glassleaf.explanations.fitted import Fitted, fitted
-from glassleaf.explanations.formulas import CURVES_INTRO, curve_texts, formula, link_text
+from glassleaf.explanations.formulas import formula, function_lists, link_text, ranges_intro
 from glassleaf.explanations.markdown import escaped, table
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
@@ -22,6 +22,9 @@ from glassleaf.explanations.scores import target_numbers
 from glassleaf.explanations.text import seen_text, target_text
 
 Floats = NDArray[np.float64]
+
+# Terms of every formula in a model card.
+_TERMS = 5
 
 
 @dataclass(frozen=True)
@@ -192,7 +195,9 @@ def model_card(
         "## Performance\n\n" + _score_part(scores) + _group_part(groups),
         "## What it says\n\n" + _leaf_part(explanation),
         "## Features\n\n" + _feature_part(explanation),
-        "## Limits and risks\n\n" + (escaped(limits, 10_000) or open_question) + _limit_notes(),
+        "## Limits and risks\n\n"
+        + (escaped(limits, 10_000) or open_question)
+        + _limit_notes(explanation),
         "## Contact\n\n" + (escaped(contact, 1000) or open_question),
     ]
     return "\n\n".join(parts) + "\n"
@@ -245,7 +250,7 @@ def _group_part(groups: Sequence[GroupScores]) -> str:
 def _leaf_part(explanation: ModelExplanation) -> str:
     rows = []
     for leaf in explanation.leaves:
-        scores = [formula(explanation, leaf, k, 5) for k in range(len(explanation.outputs))]
+        scores = [formula(explanation, leaf, k, _TERMS) for k in range(len(explanation.outputs))]
         said = target_text(explanation, leaf.target)
         rows.append(
             [
@@ -253,9 +258,11 @@ def _leaf_part(explanation: ModelExplanation) -> str:
                 escaped(said, 300), "<br>".join(escaped(score, 1000) for score in scores),
             ]
         )  # fmt: skip
-    curves = "\n".join(f"- {escaped(text, 1000)}" for text in curve_texts(explanation))
-    listed = f"\n\n{CURVES_INTRO}:\n\n{curves}" if curves else ""
-    return table(["leaf", "rule", "rows", "target", "score"], rows) + listed
+    out = table(["leaf", "rule", "rows", "target", "score"], rows)
+    for intro, texts in function_lists(explanation, _TERMS):
+        out += f"\n\n{escaped(intro, 500)}:\n\n"
+        out += "\n".join(f"- {escaped(text, 4000)}" for text in texts)
+    return out
 
 
 def _feature_part(explanation: ModelExplanation) -> str:
@@ -268,8 +275,11 @@ def _feature_part(explanation: ModelExplanation) -> str:
     return table(["feature", "seen in training", "share of the effect", "share of the gain"], rows)
 
 
-def _limit_notes() -> str:
+def _limit_notes(explanation: ModelExplanation) -> str:
+    beyond = "the model extrapolates; with `clamp=True` it would not."
+    if ranges_intro(explanation):
+        beyond = "numbers count as the nearest end, in every leaf that clips them."
     return (
         "\n\nThe model describes associations in its training data, not causes. Beyond the ranges"
-        " above it extrapolates unless it was fitted with `clamp=True`."
+        f" above {beyond}"
     )

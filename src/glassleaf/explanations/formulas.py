@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from glassleaf.explanations import words
 from glassleaf.explanations.curves import Curve, to_raw
@@ -13,6 +14,7 @@ from glassleaf.explanations.model import Feature, ModelExplanation, Node
 from glassleaf.explanations.terms import Term
 
 Knots = Sequence[tuple[float, float]]
+Floats = NDArray[np.float64]
 
 # How a prediction follows from the raw score, by link.
 LINKS = {
@@ -183,7 +185,22 @@ def fills_text(explanation: ModelExplanation) -> str:
     return f"A missing number counts as: {', '.join(fills)}." if fills else ""
 
 
-CURVES_INTRO = "Curves, the same in all leaves: linear between these points, constant beyond"
+_CURVES_INTRO = "Curves, the same in all leaves: linear between these points, constant beyond"
+_SCALES_INTRO = (
+    "score(x) is x by its rank among the training rows (0 in the middle, a sixth of the rows above"
+    " 1, one in 44 above 2): linear between these points, constant beyond"
+)
+
+
+def function_lists(
+    explanation: ModelExplanation, max_terms: int | None
+) -> list[tuple[str, list[str]]]:
+    """The functions in formulas that show so many terms: scales, then curves, each with a title."""
+    lists = [
+        (_SCALES_INTRO, scale_texts(explanation, max_terms)),
+        (_CURVES_INTRO, curve_texts(explanation)),
+    ]
+    return [(intro, texts) for intro, texts in lists if texts]
 
 
 def curve_texts(explanation: ModelExplanation) -> list[str]:
@@ -192,16 +209,34 @@ def curve_texts(explanation: ModelExplanation) -> list[str]:
     for curve in explanation.curves:
         own = explanation.feature[curve.feature].knots
         term, value = np.array(curve.of_term).T
-        x = to_raw(term, own)
-        nearest = np.abs(np.diff(x)).min() / np.abs(x).max()  # digits that tell them apart
-        digits = min(max(4, int(np.ceil(-np.log10(nearest))) + 1), 15) if nearest > 0 else 4
-        points = ", ".join(
-            f"{words.number(a, digits)} → {words.number(b, 3)}"
-            for a, b in zip(x.tolist(), value.tolist(), strict=True)
-        )
         scale = f" (linear in {column_text(curve.feature, own)})" if is_rescaled(own) else ""
-        out.append(f"curve({words.name(curve.feature)}){scale}: {points}")
+        points = list(zip(to_raw(term, own).tolist(), value.tolist(), strict=True))
+        out.append(f"curve({words.name(curve.feature)}){scale}: {_points_text(points, 4)}")
     return out
+
+
+def scale_texts(explanation: ModelExplanation, max_terms: int | None) -> list[str]:
+    """Every scale in the formulas in a line, at its points: ``score(age): 18 → -3.5, ...``."""
+    shown = {
+        explanation.terms[t].feature
+        for leaf in explanation.leaves
+        for k in range(len(explanation.outputs))
+        for t in _shown_terms(explanation, leaf, k, max_terms)[0]
+        if explanation.terms[t].kind in ("number", "curve")
+    }
+    return [
+        f"{column_text(own.name, own.knots)}: {_points_text(own.knots, 6)}"
+        for own in explanation.features
+        if own.name in shown and own.knots and is_rescaled(own.knots)
+    ]
+
+
+def _points_text(points: Knots, least_digits: int) -> str:
+    digits, x = least_digits, np.array([x for x, _ in points])
+    nearest = np.abs(np.diff(x)).min() / np.abs(x).max()
+    if nearest > 0:  # as many as tell them apart
+        digits = min(max(digits, int(np.ceil(-np.log10(nearest))) + 1), 15)
+    return ", ".join(f"{words.number(x, digits)} → {words.number(z, 3)}" for x, z in points)
 
 
 def column_text(name: str, knots: Knots | None) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from glassleaf.explanations import words
 from glassleaf.explanations.formulas import (
-    CURVES_INTRO,
-    curve_texts,
     fills_text,
+    function_lists,
     link_text,
     ranges_intro,
     score_texts,
@@ -17,7 +16,7 @@ from glassleaf.explanations.model import Feature, ModelExplanation, Node
 
 
 def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
-    """The tree, every leaf's rule and formula, the curves, the features by importance."""
+    """The tree, every leaf's rule and formula, scales, curves, the features by importance."""
     lines = [_headline(explanation)]
     branches = _branches(explanation, explanation.nodes[0], "")
     if branches:
@@ -27,8 +26,8 @@ def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
     notes = [text for text in (ranges_intro(explanation), fills_text(explanation)) if text]
     if notes:
         lines += ["", *notes]
-    if explanation.curves:
-        lines += ["", CURVES_INTRO, *(f"  {text}" for text in curve_texts(explanation))]
+    for intro, texts in function_lists(explanation, max_terms):
+        lines += ["", intro, *(f"  {text}" for text in texts)]
     lines += ["", *_importance(explanation)]
     return "\n".join(lines)
 

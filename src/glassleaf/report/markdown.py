@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import curve_texts, link_text, ranges_intro, score_texts
+from glassleaf.explanations.formulas import (
+    curve_texts,
+    link_text,
+    ranges_intro,
+    scale_texts,
+    score_texts,
+)
 from glassleaf.explanations.markdown import escaped, table
 from glassleaf.explanations.text import seen_text, target_text
 from glassleaf.report import prose
@@ -136,6 +142,7 @@ def _formulas(contents: Contents, max_terms: int | None) -> str:
     for leaf in model.leaves:
         texts = [escaped(text, 4000) for text in score_texts(model, leaf, max_terms)]
         lines.append(f"- Leaf {leaf.leaf}: " + "; ".join(texts))
+    lines += [f"- {escaped(text, 4000)}" for text in scale_texts(model, max_terms)]
     intro = f"{escaped(link_text(model.link, model.classes), 500)}. {ranges_intro(model)}"
     return intro.strip() + "\n\n" + "\n".join(lines)
 
