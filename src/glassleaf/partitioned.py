@@ -235,7 +235,7 @@ def read_part(X: Any, y: Any, weight: Any, number: int, reading: Reading) -> Par
             raise ValueError(f"{where} has other columns than X: {', '.join(sorted(odd))}.")
         own: dict[str | None, Any] = {name: frame[:, place[name]].to_numpy() for name in names}
         y, weight = own.get(reading.target, y), own.get(reading.weight, weight)
-        table = FrameTable(frame[:, [place[name] for name in reading.names]])
+        table = FrameTable(frame[:, [place[name] for name in reading.names]], where)
         _check_kinds(table, reading, where)
     target = _target(y, where, reading.numeric_target)
     weights = np.ones(table.n_rows) if weight is None else _weights(weight, where)

@@ -187,10 +187,14 @@ class ObjectTable:
 
 
 class FrameTable:
-    """A pandas, polars, pyarrow, ... table, read through narwhals."""
+    """A pandas, polars, pyarrow, ... table, read through narwhals.
 
-    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+    ``where`` is where the rows are, for messages, if they are not all that was given.
+    """
+
+    def __init__(self, frame: nw.DataFrame[Any], where: str = "") -> None:
         self.frame = frame
+        self.where = where
         self.names: list[str] | None = [str(name) for name in frame.columns]
         self.n_rows, self.n_columns = frame.shape
         self._dtypes = list(frame.schema.values())
@@ -229,8 +233,10 @@ class FrameTable:
             given = (series if is_plain else series.cast(nw.Float64)).to_numpy()
         values = np.asarray(given, dtype=np.float64)
         if np.isinf(values).any():
+            column_text = f"{self.where}: column" if self.where else "Column"
             raise ValueError(
-                f"Column {name!r} contains infinity. Replace it by a number or by a missing value."
+                f"{column_text} {name!r} contains infinity. Replace it by a number or by a missing"
+                " value."
             )
         return values
 
@@ -268,7 +274,7 @@ class FrameTable:
         return dtype in (nw.String, nw.Categorical, nw.Enum)
 
     def take(self, rows: RowIndex) -> Table:
-        return FrameTable(self.frame[rows])
+        return FrameTable(self.frame[rows], self.where)
 
 
 # Cells of a frame up to which it remembers its columns as numbers.
