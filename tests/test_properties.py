@@ -105,6 +105,30 @@ def test_the_extremes_of_scale(kind, factor):
         assert_same_splits(other, plain, threshold=lambda j, t: t / factor)
 
 
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+@of_invariant_method
+@pytest.mark.parametrize("kind", ["squared_error", "binary"])
+@pytest.mark.parametrize("low, high", [(0.0, 2.0), (3.0, 7.0)])
+def test_codes_of_columns_with_two_values(kind, method, gaps, low, high):
+    """Zeros and ones are summarized and stored in ways of their own."""
+    rng = np.random.default_rng(5)
+    X = (rng.random((600, 5)) < [0.03, 0.3, 0.5, 0.8, 0.97]).astype(float)
+    score = np.where(X[:, 1] == 1, 2 * X[:, 3], X[:, 2]) + X[:, 4] - X[:, 0]
+    y = score + 0.3 * rng.normal(size=600)
+    y = (y > 1.2).astype(int) if kind == "binary" else y
+    X[rng.random(X.shape) < gaps] = np.nan
+    weight = rng.integers(1, 4, 600).astype(float)
+    other = low + (high - low) * X
+    expected, found = (make(kind, method).fit(table, y, weight) for table in (X, other))
+    assert expected.get_n_leaves() > 1
+
+    def zero_or_one(_, threshold):  # all values are below the threshold "is missing"
+        return threshold if threshold > 100 else (threshold - low) / (high - low)
+
+    assert_same_splits(found, expected, threshold=zero_or_one)
+    assert_close(raw(found, other), raw(expected, X))
+
+
 @of_kind
 @few
 @given(seed=seeds, exponent=st.integers(-9, 9), shift=st.sampled_from([0.0, 1e3, 1e6]))

@@ -108,13 +108,13 @@ def build_rows(part: Part, plan: Plan) -> Rows:
 
 def _read_columns(
     part: Part, plan: Plan, dense: Floats
-) -> tuple[dict[int, NDArray[np.uint16]], list[Entries]]:
+) -> tuple[dict[int, binning.Codes], list[Entries]]:
     """Fill the dense columns; returns the bins of the split features, and the sparse entries."""
     starts = np.cumsum(
         [0, *(len(s.stored) if isinstance(s, CategoryTerms) else 1 for s in plan.design.sparse)]
     ).tolist()
     features = {bins.column: bins for bins in plan.features}
-    codes: dict[int, NDArray[np.uint16]] = {}
+    codes: dict[int, binning.Codes] = {}
     entries: list[Any] = [None] * len(plan.design.sparse)
 
     def read(group: Sequence[int]) -> None:

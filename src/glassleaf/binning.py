@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,10 @@ from glassleaf.summaries import NumericSummary, Values
 
 Floats = NDArray[np.float64]
 BIN_DTYPE = np.uint16
-# Values this rarely different from zero are stored by their bins only where they differ.
-_RARE_SHARE = 0.1
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
+# If no more than this share of a column's values lie outside of its commonest bin, only they are
+# stored.
+_RARE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -91,15 +94,27 @@ def learn_bins(found: Values, max_bins: int) -> tuple[Floats, Floats]:
 def numeric_bins(column: int, found: NumericSummary, max_bins: int, may_omit: bool) -> FeatureBins:
     """Bins of a numeric column.
 
-    If it ``may_omit`` a bin and most values are zero, the bin of the zeros is the default.
+    If it ``may_omit`` a bin and most values are in the same one, that is the default.
     """
     assert found.values is not None
     lower, upper = learn_bins(found.values, max_bins)
     if found.values.error and lower[0] > found.low:
         lower = np.concatenate([[found.low], lower[1:]])
-    is_rare = found.n_nonzero + found.n_missing <= _RARE_SHARE * found.n_rows
-    default_bin = int(np.searchsorted(upper, 0.0)) if may_omit and is_rare else -1
+    default_bin = _commonest_bin(found, upper) if may_omit else -1
     return FeatureBins(column, len(upper), lower, upper, False, default_bin)
+
+
+def _commonest_bin(found: NumericSummary, upper: Floats) -> int:
+    """The bin of most values, missing ones included, if there is one; else -1."""
+    assert found.values is not None
+    if not len(upper):
+        return -1
+    ends = np.searchsorted(found.values.values, upper, side="right")
+    weight = np.diff(np.cumsum(np.concatenate([[0.0], found.values.weight]))[ends], prepend=0.0)
+    commonest = int(np.argmax(weight))
+    share_known = 1 - found.n_missing / found.n_rows
+    share = weight[commonest] / weight.sum() * share_known
+    return commonest if 1 - share <= _RARE_SHARE else -1
 
 
 def category_bins(column: int, counts: Sequence[int], may_omit: bool) -> FeatureBins:
@@ -109,8 +124,12 @@ def category_bins(column: int, counts: Sequence[int], may_omit: bool) -> Feature
     return FeatureBins(column, len(counts) - 1, none, none, True, default_bin)
 
 
-def number_codes(bins: FeatureBins, values: Floats) -> NDArray[np.uint16]:
+def number_codes(bins: FeatureBins, values: Floats) -> Codes:
     """Every row's bin of a numeric column."""
+    if bins.n_values == 2:  # of an indicator there may be many, and there is nothing to search
+        is_upper: NDArray[np.uint8] = (values > bins.upper[0]).astype(np.uint8)
+        is_upper[np.isnan(values)] = bins.n_values
+        return is_upper
     codes = np.empty(len(values), dtype=BIN_DTYPE)
     # A kernel is compiled again for every kind of array: a view of a table may not be written to.
     values = np.require(values, requirements=["C", "W"])
@@ -159,13 +178,14 @@ def _block(features: Sequence[FeatureBins]) -> Block:
     return Block(tuple(features), (0, *ends[:-1].tolist()))
 
 
-def block_rows(block: Block, codes: Sequence[NDArray[np.uint16]]) -> Compressed:
+def block_rows(block: Block, codes: Sequence[Codes]) -> Compressed:
     """The rows of a block, from every row's bin of each of its features."""
     if block.features[0].default_bin < 0:
         offset = np.array(block.first_bin, dtype=BIN_DTYPE)
-        return uniform(np.column_stack(codes) + offset)
+        table: NDArray[Any] = np.column_stack(codes)
+        return uniform(table + offset)
     entries: list[Entries] = []
     for (first, bins), code in zip(block, codes, strict=True):
         stored = np.flatnonzero(code != bins.default_bin)
-        entries.append((stored, code[stored] + first, None))
+        entries.append((stored, code[stored].astype(BIN_DTYPE) + BIN_DTYPE(first), None))
     return from_columns(len(codes[0]), entries, BIN_DTYPE)

@@ -257,7 +257,7 @@ class NumberTerm:
     def entries(self, values: Floats, index: int) -> Entries:
         """The same as entries of a sparse column."""
         values = self.plain(values)
-        rows = np.flatnonzero(values)
+        rows = np.flatnonzero(values != 0.0)  # several times faster of truth values
         return rows, np.full(len(rows), index), None if self.is_indicator else values[rows]
 
 
