@@ -259,16 +259,6 @@ def _factorize(matrix: Floats) -> _Factor:
     return _Factor(vectors[:, keep] / np.sqrt(values[keep]), scale, is_triangular=False)
 
 
-def _left_after(predicted: float, before: float, is_fresh: bool) -> float:
-    """What a step will leave to gain, if it leaves as little of it as the step before did.
-
-    With a Hessian of the very point, each step squares what is left; with an older one, each leaves
-    the same share.
-    """
-    share = predicted / before if predicted < before else 1.0
-    return predicted * (share * share if is_fresh else share)
-
-
 class NewtonFit:
     """The state of one node's fit: ``request`` says what to sum next, ``receive`` takes it.
 
@@ -344,9 +334,10 @@ class NewtonFit:
         if is_stale and self._use is HessianUse.KEEP:
             enough = max(enough, _NEGLIGIBLE * self.theta.size)
         left = self._predicted
-        if has_moved and self._length == 1 and not is_stale:
-            left = _left_after(self._predicted, before, is_fresh)
-        if min(self._predicted, left / _SAFETY) <= enough or self._is_exact(gradient):
+        if has_moved and self._length == 1:
+            # What the step will leave, if it leaves no larger a share than the one before did.
+            left *= min(self._predicted / before, 1.0) / _SAFETY
+        if min(self._predicted, left) <= enough or self._is_exact(gradient):
             self._finish(gradient)
         elif self._rounds >= _MAX_ROUNDS:
             self.is_done = True
