@@ -91,9 +91,6 @@ class ListsBackend:
         totals = zip(tasks, added(results), strict=True)
         return [total if then is None else then(task, total) for task, total in totals]
 
-    def apart(self, function, items):
-        function(items)
-
 
 # --- on the machines, if there were any ----------------------------------------------------------
 

@@ -55,9 +55,6 @@ class Shards:
             for shard in self.shards:
                 function(shard, *task)
 
-    def apart(self, function, items):
-        function(items)
-
 
 # Of the paper's method, and of the defaults (in "refine" with all that they leave out).
 SETTINGS = {
@@ -146,12 +143,11 @@ def test_seven_shards_give_the_same_exact_gains(monkeypatch, mixed, name, weight
 @pytest.mark.parametrize(
     "constants",
     [
-        {"_SHARED_CELLS": 0},
-        {"_SHARED_CELLS": np.inf, "_SERIAL_CELLS": 0},
+        {},
         {"_DEAR_PRODUCTS": 0},
         {"_DEAR_PRODUCTS": np.inf},
     ],
-    ids=["threads share passes", "threads share nodes", "Hessians kept", "Hessians renewed"],
+    ids=["threads share passes", "Hessians kept", "Hessians renewed"],
 )
 def test_how_the_work_is_shared_does_not_change_the_tree(monkeypatch, mixed, name, constants):
     usual = fitted(name, mixed)

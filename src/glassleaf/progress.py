@@ -88,9 +88,6 @@ class Observed:
         self._backend.each(function, tasks)
         self._report(function, tasks, start)
 
-    def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None:
-        self._backend.apart(function, items)
-
     def sum(
         self,
         function: Callable[..., Any],

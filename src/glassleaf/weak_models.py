@@ -36,12 +36,11 @@ _ABSENT = 1e-12
 # the second number is zero but for rounding.
 _FAR_OUT = 30.0
 _AT_ZERO = 1e-12
-# The loss of a row takes about as long as so many multiplications in a row.
-_LOSS_WORK = 200
-# Rows times columns: if the largest node has more, threads share each pass over the rows; if all
-# nodes together have fewer, threads would only get in each other's way; else they share the nodes.
-_SHARED_CELLS = 5_000_000
-_SERIAL_CELLS = 2_500_000
+# Nanoseconds of a row in a pass: loss and gradient; in the Hessian, what is stored sparsely and
+# the product of two dense columns.
+_GRADIENT_WORK = 35.0
+_SPARSE_WORK = 50.0
+_PRODUCT_WORK = 0.06
 # A Hessian of more products than this is worth keeping for some rounds.
 _DEAR_PRODUCTS = 4_000_000
 # Columns up to which many small systems of equations are solved in one call.
@@ -268,16 +267,8 @@ class LinearModels:
             self._measure(ids, models)
 
     def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
-        """Fit the models of several nodes."""
-        nodes = list(zip(ids, models, strict=True))
-        cells = [model.count * self._layout.n_columns for model in models]
-        if max(cells) > _SHARED_CELLS or sum(cells) < _SERIAL_CELLS:
-            self._fit_together(nodes)
-        else:
-            self._backend.apart(self._fit_together, nodes)
-
-    def _fit_together(self, nodes: Sequence[tuple[int, NodeModel]]) -> None:
-        """One pass over the rows per round for all the nodes."""
+        """Fit the models of several nodes, with one pass over the rows per round for all."""
+        nodes = zip(ids, models, strict=True)
         fits = {node: (model, self._new_fit(model)) for node, model in nodes}
         while fits:
             for node, sums in self._round(fits).items():
@@ -320,13 +311,12 @@ class LinearModels:
 
     def _round(self, fits: dict[int, tuple[NodeModel, NewtonFit]]) -> dict[int, Sums]:
         tasks, work = [], 0.0
-        size = self._layout.n_columns * self._loss.n_outputs
         for node, (model, fit) in fits.items():
             theta, with_hessian = fit.request
             asked = replace(model, theta=theta)
             given = self.at_rows(asked)
             parts = on_rows.n_parts(model.count // self._backend.n_shards, self._layout.n_columns)
-            work += model.count * (_LOSS_WORK + size + (size**2 if with_hessian else 0))
+            work += model.count * self._row_work(with_hessian)
             for part in range(parts):
                 tasks.append((node, part, parts, *given, self._loss, with_hessian))
         found: dict[int, on_rows.ModelSums] = {}
@@ -337,6 +327,15 @@ class LinearModels:
             node: self._in_units(sums, fits[node][0], fits[node][1].request[0])
             for node, sums in found.items()
         }
+
+    def _row_work(self, with_hessian: bool) -> float:
+        """Nanoseconds that a row takes in a pass, roughly."""
+        n_outputs = self._loss.n_outputs
+        work = _GRADIENT_WORK * n_outputs
+        if with_hessian:
+            per_pair = _SPARSE_WORK + _PRODUCT_WORK * self._layout.n_dense**2
+            work += per_pair * n_outputs * (n_outputs + 1) / 2
+        return work
 
     def _in_units(self, sums: on_rows.ModelSums, model: NodeModel, theta: Floats) -> Sums:
         """Sums over rows to sums in the node's standardized units, pseudo rows included."""

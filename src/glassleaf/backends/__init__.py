@@ -1,17 +1,15 @@
 """Where rows live and how sums over them are added; no mathematics here.
 
 Rows lie in *shards*: first parts of the table as it came in, then, after ``become``, what the tree
-grows on. A backend knows nothing about either. It offers four verbs:
+grows on. A backend knows nothing about either. It offers three verbs:
 
 * ``sum(function, tasks)`` calls ``function(shard, *task)`` on every shard and adds the results of
   each task; with ``then``, the total is handed to ``then(task, total)`` as soon as it is there, and
   only what that returns is kept. Whatever is summed has a ``+``. ``work`` says roughly how many
-  multiplications all tasks take together: little of it is not worth spreading.
+  nanoseconds all tasks take together: little of it is not worth spreading.
 * ``each(function, tasks)`` calls functions that change only the shards' own state: their order,
   their units, the vectors of the next search.
 * ``become(function, *given)`` replaces every shard by ``function(shard, *given)``.
-* ``apart(function, items)`` runs independent pieces of the driver's own work, each of which calls
-  ``sum``; a backend whose passes over the rows are dear hands them all to one call instead.
 
 ``n_shards`` is their number; ``largest_summary`` is how many numbers a summary of one column may
 hold. ``local`` and ``stream`` are in this process; the others are engines of their own, of which
@@ -45,8 +43,6 @@ class Backend(Protocol):
     ) -> list[Any]: ...
 
     def become(self, function: Callable[..., Any], *given: Any) -> None: ...
-
-    def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None: ...
 
     def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None: ...
 

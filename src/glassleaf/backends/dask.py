@@ -168,9 +168,6 @@ class DaskBackend:
     def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
         self._change(function.__name__, _each, function, list(tasks))
 
-    def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None:
-        function(items)
-
     def sum(
         self,
         function: Callable[..., Any],

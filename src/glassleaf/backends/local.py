@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -14,8 +13,8 @@ from threadpoolctl import ThreadpoolController
 
 from glassleaf import scratch
 
-# Multiplications below which threads cost more, in waking and waiting, than they bring.
-_WORTH_A_THREAD = 3e7
+# Nanoseconds below which threads cost more, in waking and waiting, than they bring.
+_WORTH_A_THREAD = 1e6
 
 
 class LocalBackend:
@@ -28,7 +27,6 @@ class LocalBackend:
         self.shard = shard
         self._n_helpers = n_threads - 1  # this thread works too: it need not be woken
         self._pool = ThreadPoolExecutor(self._n_helpers) if self._n_helpers else None
-        self._inside = threading.local()
         # Our threads and those of the linear algebra library would fight for the same cores, and
         # results must not depend on how many there are.
         self._blas = _threadpools().limit(limits=1, user_api="blas")
@@ -61,8 +59,7 @@ class LocalBackend:
             total = function(self.shard, *task)
             return total if then is None else then(task, total)
 
-        is_busy = getattr(self._inside, "thread", False)
-        if self._pool is None or len(tasks) < 2 or work < _WORTH_A_THREAD or is_busy:
+        if self._pool is None or len(tasks) < 2 or work < _WORTH_A_THREAD:
             return [run(task) for task in tasks]
         return self._shared(run, tasks)
 
@@ -92,19 +89,6 @@ class LocalBackend:
         for helper in begun:
             helper.result()
         return results
-
-    def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None:
-        def run(item: Any) -> None:
-            self._inside.thread = True  # sums within are this thread's own work
-            try:
-                function([item])
-            finally:
-                self._inside.thread = False
-
-        if self._pool is None or len(items) < 2:
-            function(items)
-        else:
-            self._shared(run, items)
 
     def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
         self.sum(function, tasks)

@@ -173,9 +173,6 @@ class StreamBackend:
             self._local.shard = None
             shard.close()
 
-    def apart(self, function: Callable[[Sequence[Any]], None], items: Sequence[Any]) -> None:
-        function(items)
-
     def sum(
         self,
         function: Callable[..., Any],
