@@ -10,7 +10,14 @@ from bare import classifier, regressor
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, losses, training, weak_models
+from glassleaf import (
+    ModelTreeClassifier,
+    ModelTreeRegressor,
+    binning,
+    losses,
+    training,
+    weak_models,
+)
 from glassleaf import rows as on_rows
 from glassleaf.backends import local
 from glassleaf.compressed import Compressed
@@ -159,6 +166,15 @@ def test_how_the_work_is_shared_does_not_change_the_tree(monkeypatch, mixed, nam
     np.testing.assert_array_equal(usual.feature, other.feature)
     np.testing.assert_allclose(usual.threshold, other.threshold, rtol=1e-12)
     np.testing.assert_allclose(usual.loss, other.loss, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["zscore", "binary", "multiclass", "default", "default binary"])
+def test_how_bins_are_stored_does_not_change_the_tree(monkeypatch, mixed, name):
+    X, y = mixed
+    X = X.assign(often=np.arange(len(X)) % 5 > 0, seldom=1.0 * (np.arange(len(X)) % 7 == 0))
+    usual = fitted(name, (X, y))
+    monkeypatch.setattr(binning, "_RARE_SHARE", -1.0)  # no bin is left out
+    assert_same_tree(usual, fitted(name, (X, y)))
 
 
 def test_a_node_far_from_the_others_is_put_into_its_own_units(monkeypatch, mixed):

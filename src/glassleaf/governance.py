@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from glassleaf.errors import describe
 from glassleaf.explanations import explain, words
 from glassleaf.explanations.fitted import Fitted, fitted
-from glassleaf.explanations.formulas import formula, function_lists, link_text, ranges_intro
+from glassleaf.explanations.formulas import formula, function_lists, link_text, without_ends
 from glassleaf.explanations.markdown import escaped, table
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
@@ -276,10 +276,12 @@ def _feature_part(explanation: ModelExplanation) -> str:
 
 
 def _limit_notes(explanation: ModelExplanation) -> str:
-    beyond = "the model extrapolates; with `clamp=True` it would not."
-    if ranges_intro(explanation):
-        beyond = "numbers count as the nearest end, in every leaf that clips them."
+    beyond = "every number counts as the nearest end."
+    names = without_ends(explanation)
+    if names:
+        listed = ", ".join(escaped(name) for name in names)
+        beyond = f"it extrapolates along {listed}; with `clamp=True` it would not."
     return (
         "\n\nThe model describes associations in its training data, not causes. Beyond the ranges"
-        f" above {beyond}"
+        f" that it saw, {beyond}"
     )

@@ -334,7 +334,7 @@ class NewtonFit:
         if is_stale and self._use is HessianUse.KEEP:
             enough = max(enough, _NEGLIGIBLE * self.theta.size)
         left = self._predicted
-        if has_moved and self._length == 1:
+        if has_moved and self._length == 1 and self._is_short():
             # What the step will leave, if it leaves no larger a share than the one before did.
             left *= min(self._predicted / before, 1.0) / _SAFETY
         if min(self._predicted, left) <= enough or self._is_exact(gradient):
@@ -361,11 +361,14 @@ class NewtonFit:
         left = self.loss + self._quadratic.loss_change(gradient, self._step)
         return left > _LEFT_OVER * self._scale
 
+    def _is_short(self) -> bool:
+        return bool(np.abs(self._step).max() <= _LONGEST_UNSEEN)
+
     def _finish(self, gradient: Floats) -> None:
         """Take the last step too, unseen, unless it is a long one across a flat valley."""
         assert self._quadratic is not None
         is_exact = self._use is HessianUse.CONSTANT
-        if is_exact or np.abs(self._step).max() <= _LONGEST_UNSEEN:
+        if is_exact or self._is_short():
             self.loss += self._quadratic.loss_change(gradient, self._step)
             self.theta = self.theta + self._step
         self.is_done = True

@@ -1,7 +1,8 @@
-"""Memory for arrays that live only while one block of candidates is scored.
+"""Memory for arrays that live only while one block of features is summed or scored.
 
 A fresh array of megabytes costs more in page faults than in arithmetic, and threads wait for each
-other to get it. Each thread keeps its own here and uses it again.
+other to get it. Each thread keeps its own here and uses it again; a few megabytes, as long as it
+lives.
 """
 
 from __future__ import annotations

@@ -218,10 +218,10 @@ def _of_indicator(values: Floats, weight: Floats | None, n_ones: int) -> tuple[M
     if weight is not None:
         by_weight = np.bincount(values.astype(np.intp), weight, minlength=2).astype(np.float64)
     total = float(by_weight.sum())
-    share = float(by_weight[1]) / total
     occurs = count > 0
     distinct = Values(np.array([0.0, 1.0])[occurs], by_weight[occurs])
-    return Moments(total, share, float(np.sqrt(share * (1 - share)))), distinct
+    spread = float(np.sqrt(by_weight.prod())) / total
+    return Moments(total, float(by_weight[1]) / total, spread), distinct
 
 
 @dataclass(frozen=True)

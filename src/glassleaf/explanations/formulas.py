@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from glassleaf.explanations import words
 from glassleaf.explanations.curves import Curve, to_raw
@@ -14,7 +13,6 @@ from glassleaf.explanations.model import Feature, ModelExplanation, Node
 from glassleaf.explanations.terms import Term
 
 Knots = Sequence[tuple[float, float]]
-Floats = NDArray[np.float64]
 
 # How a prediction follows from the raw score, by link.
 LINKS = {
@@ -52,6 +50,20 @@ def ranges_intro(explanation: ModelExplanation) -> str:
     terms = range(len(explanation.terms))
     has_any = any(_range_texts(explanation, leaf, terms) for leaf in explanation.leaves)
     return "Beyond a range after 'within', a number counts as the nearest end." if has_any else ""
+
+
+def without_ends(explanation: ModelExplanation) -> list[str]:
+    """The numbers along which some leaf extrapolates: neither clipped there nor on a scale."""
+    found = {
+        term.feature
+        for leaf in explanation.leaves
+        for t, term in enumerate(explanation.terms)
+        if term.kind == "number"
+        and any(coef[t] != 0.0 for coef in leaf.coef)
+        and not explanation.feature[term.feature].knots
+        and not np.isfinite(leaf.clamp[explanation.feature[term.feature].column]).all()
+    }
+    return [feature.name for feature in explanation.features if feature.name in found]
 
 
 def of_output(output: str) -> str:
@@ -186,7 +198,7 @@ def fills_text(explanation: ModelExplanation) -> str:
 
 
 _CURVES_INTRO = "Curves, the same in all leaves: linear between these points, constant beyond"
-_SCALES_INTRO = (
+SCALES_INTRO = (
     "score(x) is x by its rank among the training rows (0 in the middle, a sixth of the rows above"
     " 1, one in 44 above 2): linear between these points, constant beyond"
 )
@@ -197,7 +209,7 @@ def function_lists(
 ) -> list[tuple[str, list[str]]]:
     """The functions in formulas that show so many terms: scales, then curves, each with a title."""
     lists = [
-        (_SCALES_INTRO, scale_texts(explanation, max_terms)),
+        (SCALES_INTRO, scale_texts(explanation, max_terms)),
         (_CURVES_INTRO, curve_texts(explanation)),
     ]
     return [(intro, texts) for intro, texts in lists if texts]
@@ -222,8 +234,8 @@ def scale_texts(explanation: ModelExplanation, max_terms: int | None) -> list[st
         for leaf in explanation.leaves
         for k in range(len(explanation.outputs))
         for t in _shown_terms(explanation, leaf, k, max_terms)[0]
-        if explanation.terms[t].kind in ("number", "curve")
-    }
+        if explanation.terms[t].kind == "number"
+    } | set(explanation.curve)  # all curves are listed
     return [
         f"{column_text(own.name, own.knots)}: {_points_text(own.knots, 6)}"
         for own in explanation.features

@@ -6,6 +6,7 @@ import numpy as np
 
 from glassleaf.explanations import words
 from glassleaf.explanations.formulas import (
+    SCALES_INTRO,
     curve_texts,
     link_text,
     ranges_intro,
@@ -142,13 +143,15 @@ def _formulas(contents: Contents, max_terms: int | None) -> str:
     for leaf in model.leaves:
         texts = [escaped(text, 4000) for text in score_texts(model, leaf, max_terms)]
         lines.append(f"- Leaf {leaf.leaf}: " + "; ".join(texts))
-    lines += [f"- {escaped(text, 4000)}" for text in scale_texts(model, max_terms)]
     intro = f"{escaped(link_text(model.link, model.classes), 500)}. {ranges_intro(model)}"
+    scales = [f"- {escaped(text, 4000)}" for text in scale_texts(model, max_terms)]
+    if scales:
+        lines += ["", f"{escaped(SCALES_INTRO, 500)}:", "", *scales]
     return intro.strip() + "\n\n" + "\n".join(lines)
 
 
 def _curves(contents: Contents) -> str:
-    return "\n".join(f"- {escaped(text, 1000)}" for text in curve_texts(contents.model))
+    return "\n".join(f"- {escaped(text, 4000)}" for text in curve_texts(contents.model))
 
 
 def _features(contents: Contents) -> str:
