@@ -333,7 +333,7 @@ def combine_sides(table, first_bin, n_values, is_categorical, has_missing, opera
             if one_bin:
                 _combine(table[first + b], none, operation, left[c])
                 _combine(running, none, operation, right[c])
-            _combine(running, table[first + b], operation, running)
+            _take_in(running, table[first + b], operation)
             if not one_bin:
                 _combine(running, none, operation, left[c])
             if copies == 2:
@@ -342,12 +342,12 @@ def combine_sides(table, first_bin, n_values, is_categorical, has_missing, opera
         for b in range(n_own - 1, -1, -1):  # backwards: all bins after this one
             c = out + b * copies
             if one_bin:
-                _combine(right[c], running, operation, right[c])
+                _take_in(right[c], running, operation)
             else:
                 _combine(running, none, operation, right[c + copies - 1])
             if copies == 2:
                 _combine(running, table[missing], operation, right[c])
-            _combine(running, table[first + b], operation, running)
+            _take_in(running, table[first + b], operation)
         out += n_own * copies
 
 
@@ -360,6 +360,18 @@ def _combine(one, other, operation, out):
             out[j] = min(one[j], other[j])
         else:
             out[j] = max(one[j], other[j])
+
+
+@_kernel
+def _take_in(total, more, operation):
+    # ``_combine`` would be several times slower: the compiler must not see one array twice.
+    for j in range(total.shape[0]):
+        if operation == 0:
+            total[j] += more[j]
+        elif operation == 1:
+            total[j] = min(total[j], more[j])
+        else:
+            total[j] = max(total[j], more[j])
 
 
 @_kernel
@@ -389,7 +401,7 @@ def zscore_gains(
                 gains[c] += _zscore_gain(own, left[c], floor, spare)
                 _combine(before[b], own, 0, before[b + 1])
                 continue
-            _add_to(running, own)
+            _take_in(running, own, 0)
             gains[c] += _zscore_gain(running, left[c], floor, spare)
             if copies == 2:
                 _combine(running, moments[missing], 0, side)
@@ -406,15 +418,8 @@ def zscore_gains(
                 _combine(running, moments[missing], 0, side)
                 gains[c] += _zscore_gain(side, right[c], floor, spare)
                 gains[c + 1] += _zscore_gain(running, right[c + 1], floor, spare)
-            _add_to(running, moments[first + b])
+            _take_in(running, moments[first + b], 0)
         out += n_own * copies
-
-
-@_kernel
-def _add_to(total, more):
-    # ``_combine`` would be several times slower: the compiler must not see one array twice.
-    for j in range(total.shape[0]):
-        total[j] += more[j]
 
 
 @_kernel

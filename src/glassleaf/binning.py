@@ -105,7 +105,7 @@ def numeric_bins(column: int, found: NumericSummary, max_bins: int, may_omit: bo
 
 
 def _commonest_bin(found: NumericSummary, upper: Floats) -> int:
-    """The bin of most values, missing ones included, if there is one; else -1."""
+    """The bin that holds most of all rows, those with missing values included; else -1."""
     assert found.values is not None
     if not len(upper):
         return -1
@@ -127,9 +127,9 @@ def category_bins(column: int, counts: Sequence[int], may_omit: bool) -> Feature
 def number_codes(bins: FeatureBins, values: Floats) -> Codes:
     """Every row's bin of a numeric column."""
     if bins.n_values == 2:  # of an indicator there may be many, and there is nothing to search
-        is_upper: NDArray[np.uint8] = (values > bins.upper[0]).astype(np.uint8)
-        is_upper[np.isnan(values)] = bins.n_values
-        return is_upper
+        short: NDArray[np.uint8] = (values > bins.upper[0]).astype(np.uint8)
+        short[np.isnan(values)] = bins.n_values
+        return short
     codes = np.empty(len(values), dtype=BIN_DTYPE)
     # A kernel is compiled again for every kind of array: a view of a table may not be written to.
     values = np.require(values, requirements=["C", "W"])

@@ -53,7 +53,7 @@ _STALE = 0.25
 # where passes over the rows are dear, which is where there are many of them. The last step is
 # taken unseen.
 _TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-8, HessianUse.CONSTANT: 1e-12}
-# The share of that which a step may leave, as far as one can tell, to be the last one.
+# A step may leave ten times the share that the one before it left.
 _SAFETY = 0.1
 # Predicted decrease, per parameter, that is not worth another dear Hessian: chance alone makes half
 # a unit of the loss per parameter, and the way of a rare category without events to its far
@@ -336,8 +336,8 @@ class NewtonFit:
         left = self._predicted
         if has_moved and self._length == 1 and self._is_short():
             # What the step will leave, if it leaves no larger a share than the one before did.
-            left *= min(self._predicted / before, 1.0) / _SAFETY
-        if min(self._predicted, left) <= enough or self._is_exact(gradient):
+            left *= min(self._predicted / (_SAFETY * before), 1.0)
+        if left <= enough or self._is_exact(gradient):
             self._finish(gradient)
         elif self._rounds >= _MAX_ROUNDS:
             self.is_done = True

@@ -190,13 +190,12 @@ def summarize_numbers(
     low, high = kept.min(initial=np.inf), kept.max(initial=-np.inf)
     within = not len(kept) or (low >= 0.0 and high <= 1.0)
     only_ones = within and int(np.count_nonzero(kept == 1.0)) == n_nonzero
-    distinct: Values | None = None
+    found: Values | None = None
     if only_ones and len(kept):
-        moments, distinct = _of_indicator(kept, kept_weight, n_nonzero)
+        moments, found = _of_indicator(kept, kept_weight, n_nonzero, limit)
     else:
         moments = moments_of(kept, kept_weight)
-        if with_values:
-            distinct = _distinct(kept, kept_weight)
+        found = values_of(kept, kept_weight, limit) if with_values else None
     indicator = is_missing.astype(np.float64) if n_missing else np.zeros(0)
     total = float(len(values) if weight is None else weight.sum())
     return NumericSummary(
@@ -208,18 +207,20 @@ def summarize_numbers(
         high=float(high),
         moments=moments,
         missing=moments_of(indicator, weight) if n_missing else Moments(total, 0.0, 0.0),
-        values=_with_limit(distinct, limit) if distinct is not None and with_values else None,
+        values=found if with_values else None,
     )
 
 
-def _of_indicator(values: Floats, weight: Floats | None, n_ones: int) -> tuple[Moments, Values]:
+def _of_indicator(
+    values: Floats, weight: Floats | None, n_ones: int, limit: float
+) -> tuple[Moments, Values]:
     """What is known of zeros and ones without sorting them."""
     count = by_weight = np.array([len(values) - n_ones, n_ones], dtype=np.float64)
     if weight is not None:
         by_weight = np.bincount(values.astype(np.intp), weight, minlength=2).astype(np.float64)
     total = float(by_weight.sum())
     occurs = count > 0
-    distinct = Values(np.array([0.0, 1.0])[occurs], by_weight[occurs])
+    distinct = _with_limit(Values(np.array([0.0, 1.0])[occurs], by_weight[occurs]), limit)
     spread = float(np.sqrt(by_weight.prod())) / total
     return Moments(total, float(by_weight[1]) / total, spread), distinct
 
