@@ -339,6 +339,19 @@ def test_poisson_kernel(rng):
     check(found, np.exp(raw) - y * raw + constant, np.exp(raw) - y, np.exp(raw))
 
 
+@pytest.mark.parametrize(
+    "raw", [np.linspace(-60, 60, 5001), np.array([-700.0, 490.0])], ids=["near", "far"]
+)
+def test_log_links_far_out_agree_with_the_library(raw):
+    for y in (0.0, 2.0):
+        _, slope, curvature = evaluate(_kernels.poisson, np.full(len(raw), y), raw)
+        np.testing.assert_allclose(curvature, np.exp(raw), rtol=2e-14)
+        np.testing.assert_allclose(slope, np.exp(raw) - y, rtol=2e-14, atol=1e-13)
+    _, slope, curvature = evaluate(_kernels.gamma, np.full(len(raw), 2.0), -raw)
+    np.testing.assert_allclose(curvature, 2 * np.exp(raw), rtol=2e-14)
+    np.testing.assert_allclose(slope, 1 - 2 * np.exp(raw), rtol=2e-14, atol=1e-13)
+
+
 def test_gamma_kernel(rng):
     y, raw = rng.gamma(1.0, 1.0, 30), rng.normal(size=30)
     ratio = y * np.exp(-raw)
@@ -385,22 +398,31 @@ def test_multiclass_curvature_far_on_the_wrong_side_has_the_share_of_a_secant(rn
 # --- sums per node -------------------------------------------------------------------------------
 
 
-@values_or_indicators
-def test_sparse_product_is_the_matrix_product(rng, has_values):
-    ptr, idx, val, plain = make_compressed(rng, 15, 4, has_values)
-    coef, out = rng.normal(size=(2, 4)), np.ones((10, 2))
-    _kernels.add_sparse_product(ptr, idx, val, coef, 3, 13, out)
-    np.testing.assert_allclose(out, 1 + plain[3:13] @ coef.T, atol=1e-14)
+any_columns = pytest.mark.parametrize(("n_dense", "n_sparse"), [(3, 4), (3, 0), (0, 4), (0, 0)])
 
 
 @values_or_indicators
-@pytest.mark.parametrize("squared", [False, True])
-def test_sparse_column_sums(rng, has_values, squared):
-    ptr, idx, val, plain = make_compressed(rng, 15, 4, has_values)
-    factors, out = rng.normal(size=(10, 2)), np.zeros((2, 4))
-    _kernels.sum_sparse_columns(ptr, idx, val, factors, 3, 13, squared, out)
-    expected = factors.T @ (plain[3:13] ** 2 if squared else plain[3:13])
-    np.testing.assert_allclose(out, expected, atol=1e-14)
+@any_columns
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_raw_predictions_are_the_matrix_product(rng, has_values, n_dense, n_sparse, n_outputs):
+    ptr, idx, val, plain = make_compressed(rng, 15, n_sparse, has_values)
+    dense, intercept = rng.normal(size=(15, n_dense)), rng.normal(size=n_outputs)
+    coef, out = rng.normal(size=(n_outputs, n_dense + n_sparse)), np.full((10, n_outputs), np.nan)
+    _kernels.predict_raw(dense, ptr, idx, val, coef, intercept, 3, 13, out)
+    expected = np.column_stack([dense, plain])[3:13] @ coef.T + intercept
+    np.testing.assert_allclose(out, expected, atol=1e-13)
+
+
+@values_or_indicators
+@any_columns
+@pytest.mark.parametrize("width", [1, 2])
+def test_column_sums_are_the_matrix_product(rng, has_values, n_dense, n_sparse, width):
+    ptr, idx, val, plain = make_compressed(rng, 15, n_sparse, has_values)
+    dense, factors = rng.normal(size=(15, n_dense)), rng.normal(size=(10, width))
+    out = np.full((width, n_dense + n_sparse + 1), np.nan)
+    _kernels.sum_columns(dense, ptr, idx, val, factors, 3, 13, out)
+    expected = factors.T @ np.column_stack([dense, plain, np.ones(15)])[3:13]
+    np.testing.assert_allclose(out, expected, atol=1e-13)
 
 
 @values_or_indicators
@@ -423,7 +445,7 @@ def test_sums_of_segments_are_those_of_their_rows(rng, has_values, n_sparse):
     order, ends = rng.permutation(25), np.array([0, 9, 9, 12, 25])
     size = 3 + n_sparse + 1
     gradient, gram = np.zeros((4, 2, size)), np.zeros((4, 3, size, size))
-    moments = np.zeros((4, 4, size - 1))
+    moments = np.full((4, 2, size - 1), np.nan)
     where = (order, ends, 5, dense, ptr, idx, val)
     _kernels.sum_segments(*where, slope, packed, gradient, gram)
     _kernels.sum_moments(*where, weight, moments)
@@ -435,8 +457,19 @@ def test_sums_of_segments_are_those_of_their_rows(rng, has_values, n_sparse):
             expected = np.tril((x.T * packed[own, pair]) @ x)
             np.testing.assert_allclose(gram[s, pair], expected, atol=1e-13)
         x, w = x[:, :-1], weight[own]
-        expected = [w @ x, x.sum(axis=0), w @ x**2, (x**2).sum(axis=0)]
-        np.testing.assert_allclose(moments[s], expected, atol=1e-13)
+        np.testing.assert_allclose(moments[s], [w @ x, w @ x**2], atol=1e-13)
+
+
+def test_a_constant_column_of_many_rows_has_no_variance():
+    """What a plain sum loses makes its spread some 1e-6 of its value."""
+    n, constants = 20_000, np.array([1.7, 0.3, -2.1234, 29.77])
+    dense, indicators = np.tile(constants, (n, 1)), np.zeros(n, dtype=np.uint32)
+    where = (np.arange(n), np.array([0, n]), 0, dense, np.arange(n + 1), indicators, np.zeros(0))
+    for weight in (np.ones(n), np.full(n, 0.1), np.linspace(0.1, 3.0, n)):
+        moments = np.empty((1, 2, 5))
+        _kernels.sum_moments(*where, weight, moments)
+        mean, square = moments[0] / weight.sum()
+        np.testing.assert_allclose(mean**2, square, rtol=4e-15)
 
 
 def test_descent_soft_thresholds_one_coordinate():

@@ -27,6 +27,12 @@ def _kernel(function):
     return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
 
 
+def _arithmetic(function):
+    # A product that is added at once need not be rounded in between.
+    options = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+    return numba.njit(**options)(function)
+
+
 # --- learning the bins -------------------------------------------------------------------------
 
 
@@ -477,33 +483,18 @@ def huber(y, raw, delta, far_curvature, value, slope, curvature):
         curvature[i] = 1.0 if distance <= delta else far_curvature
 
 
-@_kernel
-def poisson(y, raw, value, slope, curvature):
-    for i in range(y.shape[0]):
-        mean = np.exp(min(raw[i], LARGEST_EXPONENT))
-        constant = y[i] * np.log(y[i]) - y[i] if y[i] > 0 else 0.0
-        value[i] = mean - y[i] * raw[i] + constant
-        slope[i] = mean - y[i]
-        curvature[i] = mean
-
-
-@_kernel
-def gamma(y, raw, value, slope, curvature):
-    for i in range(y.shape[0]):
-        ratio = y[i] * np.exp(min(-raw[i], LARGEST_EXPONENT))
-        value[i] = ratio + raw[i] - np.log(y[i]) - 1.0
-        slope[i] = 1.0 - ratio
-        curvature[i] = ratio
+# Numbers whose exponential is to be had from plain arithmetic, which the compiler does for several
+# rows at once, unlike a call of the library's exp.
+_NEAR = 40.0
 
 
 @numba.njit(inline="always")
-def _exp_of_minus(distance):
-    """exp(-distance) for distance >= 0, to 1e-14; 4e-18 from 40 on.
+def _exp_of_near(x):
+    """exp(x) for abs(x) <= _NEAR, to 1e-14; beyond, that of the nearest such number.
 
-    Taylor's series of a 64th of it, then six squarings: unlike the library's exp this is plain
-    arithmetic, which the compiler does for several rows at once.
+    Taylor's series of a 64th of it, then six squarings.
     """
-    x = (distance if distance < 40.0 else 40.0) * (-1.0 / 64.0)
+    x = (-_NEAR if x < -_NEAR else _NEAR if x > _NEAR else x) * (1.0 / 64.0)
     power = 1.0 / 20922789888000.0
     power = power * x + 1.0 / 1307674368000.0
     power = power * x + 1.0 / 87178291200.0
@@ -527,6 +518,39 @@ def _exp_of_minus(distance):
     power = power * power
     power = power * power
     return power * power
+
+
+@_arithmetic
+def poisson(y, raw, value, slope, curvature):
+    for i in range(y.shape[0]):
+        mean = _exp_of_near(raw[i])
+        value[i] = mean - y[i] * raw[i]
+        slope[i] = mean - y[i]
+        curvature[i] = mean
+    for i in range(y.shape[0]):
+        if abs(raw[i]) > _NEAR:
+            mean = np.exp(min(raw[i], LARGEST_EXPONENT))
+            value[i] = mean - y[i] * raw[i]
+            slope[i] = mean - y[i]
+            curvature[i] = mean
+        if y[i] > 0:
+            value[i] += y[i] * np.log(y[i]) - y[i]
+
+
+@_arithmetic
+def gamma(y, raw, value, slope, curvature):
+    for i in range(y.shape[0]):
+        ratio = y[i] * _exp_of_near(-raw[i])
+        value[i] = ratio + raw[i]
+        slope[i] = 1.0 - ratio
+        curvature[i] = ratio
+    for i in range(y.shape[0]):
+        if abs(raw[i]) > _NEAR:
+            ratio = y[i] * np.exp(min(-raw[i], LARGEST_EXPONENT))
+            value[i] = ratio + raw[i]
+            slope[i] = 1.0 - ratio
+            curvature[i] = ratio
+        value[i] -= np.log(y[i]) + 1.0
 
 
 @numba.njit(inline="always")
@@ -553,11 +577,11 @@ def _log1p_of_share(share):
     return series * ratio
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@_arithmetic
 def binary_log_loss(y, raw, far_wrong, value, slope, curvature):
     for i in range(y.shape[0]):
         z = raw[i]
-        small = _exp_of_minus(abs(z))  # never overflows
+        small = _exp_of_near(-abs(z))  # never overflows
         inverse = 1.0 / (1.0 + small)
         value[i] = _log1p_of_share(small) + (z if z > 0.0 else 0.0) - y[i] * z
         slope[i] = (inverse if z >= 0.0 else small * inverse) - y[i]
@@ -605,35 +629,50 @@ def multiclass_log_loss(y, raw, far_wrong, value, slope, curvature):
 
 
 @_kernel
-def add_sparse_product(ptr, idx, val, coef, start, stop, out):
-    """out[i, k] += sum over the entries of row i of value * coef[k, column]."""
-    has_values = val.shape[0] > 0
-    n_outputs = coef.shape[0]
+def predict_raw(dense, ptr, idx, val, coef, intercept, start, stop, out):
+    """out[i, k] = intercept[k] + the product of row i and coef[k], dense columns first."""
+    n_outputs, n_dense = out.shape[1], dense.shape[1]
+    if n_outputs == 1:  # a product with one vector is much faster asked for as such
+        column = np.dot(dense[start:stop], coef[0, :n_dense])
+        for i in range(stop - start):
+            out[i, 0] = column[i] + intercept[0]
+    else:
+        of_dense = np.ascontiguousarray(coef[:, :n_dense].T)
+        table = np.dot(dense[start:stop], of_dense)
+        for i in range(stop - start):
+            for k in range(n_outputs):
+                out[i, k] = table[i, k] + intercept[k]
+    if coef.shape[1] == n_dense:
+        return
+    has_values, of_sparse = val.shape[0] > 0, coef[:, n_dense:]
     for i in range(start, stop):
         for k in range(n_outputs):
             product = 0.0
             for e in range(ptr[i], ptr[i + 1]):
-                if has_values:
-                    product += val[e] * coef[k, idx[e]]
-                else:
-                    product += coef[k, idx[e]]
+                weight = of_sparse[k, idx[e]]
+                product += val[e] * weight if has_values else weight
             out[i - start, k] += product
 
 
 @_kernel
-def sum_sparse_columns(ptr, idx, val, factors, start, stop, squared, out):
-    """out[k, column] += factors[i, k] * value (or its square) over the entries of the rows."""
-    has_values = val.shape[0] > 0
-    width = factors.shape[1]
-    for i in range(start, stop):
-        for k in range(width):
+def sum_columns(dense, ptr, idx, val, factors, start, stop, out):
+    """out[k, column] = sum of factors[i, k] * column over the rows, the constant 1 coming last."""
+    width, n_dense, last = factors.shape[1], dense.shape[1], out.shape[1] - 1
+    if width == 1:
+        out[0, :n_dense] = np.dot(factors.reshape(-1), dense[start:stop])
+    else:
+        out[:, :n_dense] = np.dot(factors.T, dense[start:stop])
+    has_values, of_sparse = val.shape[0] > 0, out[:, n_dense:last]
+    of_sparse[:] = 0.0
+    for k in range(width):
+        total = 0.0
+        for i in range(start, stop):
             factor = factors[i - start, k]
-            for e in range(ptr[i], ptr[i + 1]):
-                if has_values:
-                    x = val[e]
-                    out[k, idx[e]] += factor * (x * x if squared else x)
-                else:
-                    out[k, idx[e]] += factor
+            total += factor
+            if last > n_dense:
+                for e in range(ptr[i], ptr[i + 1]):
+                    of_sparse[k, idx[e]] += factor * val[e] if has_values else factor
+        out[k, last] = total
 
 
 @_kernel
@@ -745,33 +784,45 @@ def _add_sparse(dense, start, i, ptr, idx, val, slope, packed, gradient, gram):
             gram[pair, last, a] += factor
 
 
-@_kernel
-def sum_moments(order, ends, start, dense, ptr, idx, val, weight, moments):
-    """Sums of columns by weight and by rows, then of squared columns, of several sets of rows.
+# Rows that are added up before what they lost in rounding is looked after.
+_FEW_ROWS = 32
 
-    The sets are those of ``sum_segments``.
+
+@_kernel
+def sum_moments(order, ends, start, dense, ptr, idx, val, factors, moments):
+    """Sums of factor times column, then of factor times its square, of several sets of rows.
+
+    The sets are those of ``sum_segments``; ``moments`` is (sets, 2, columns). Means and variances
+    are differences of these: in a plain sum of many rows, a constant column would seem to vary. So
+    sums of a few rows are added up, with what each addition loses (Kahan).
     """
-    n = dense.shape[1]
+    n, kept = dense.shape[1], moments.shape[2]
     has_values = val.shape[0] > 0
+    few, lost = np.empty((2, kept)), np.empty((2, kept))
+    of_sparse = few[:, n:]
     for s in range(ends.shape[0] - 1):
-        by_weight, by_row = moments[s, 0], moments[s, 1]
-        squares, squares_by_row = moments[s, 2], moments[s, 3]
-        for t in range(ends[s], ends[s + 1]):
-            i = start + order[t]
-            w = weight[order[t]]
-            for a in range(n):
-                x = dense[i, a]
-                by_weight[a] += w * x
-                by_row[a] += x
-                squares[a] += w * x * x
-                squares_by_row[a] += x * x
-            for e in range(ptr[i], ptr[i + 1]):
-                a = n + np.int64(idx[e])
-                x = val[e] if has_values else 1.0
-                by_weight[a] += w * x
-                by_row[a] += x
-                squares[a] += w * x * x
-                squares_by_row[a] += x * x
+        total = moments[s]
+        total[:] = 0.0
+        lost[:] = 0.0
+        for first in range(ends[s], ends[s + 1], _FEW_ROWS):
+            few[:] = 0.0
+            for t in range(first, min(first + _FEW_ROWS, ends[s + 1])):
+                i, factor = start + order[t], factors[order[t]]
+                x, of_columns, of_squares = dense[i], few[0], few[1]
+                for a in range(n):
+                    product = factor * x[a]
+                    of_columns[a] += product
+                    of_squares[a] += product * x[a]
+                for e in range(ptr[i], ptr[i + 1]):
+                    product = factor * val[e] if has_values else factor
+                    of_sparse[0, idx[e]] += product
+                    of_sparse[1, idx[e]] += product * val[e] if has_values else product
+            for k in range(2):
+                for a in range(kept):
+                    more = few[k, a] - lost[k, a]
+                    both = total[k, a] + more
+                    lost[k, a] = (both - total[k, a]) - more
+                    total[k, a] = both
 
 
 @_kernel
@@ -936,9 +987,9 @@ def _compile_most() -> None:
     binary_log_loss(one, one, 1.0, one.copy(), one.copy(), one.copy())
     where, square = (rows, ptr, 0, table, ptr, idx, none), np.zeros((1, 1, 3, 3))
     sum_segments(*where, table, table, np.zeros((1, 1, 3)), square)
-    sum_moments(*where, one, np.zeros((1, 4, 2)))
-    add_sparse_product(ptr, idx, one, table, 0, 1, table.copy())
-    sum_sparse_columns(ptr, idx, one, table, 0, 1, False, table.copy())
+    sum_moments(*where, one, np.zeros((1, 2, 2)))
+    predict_raw(table, ptr, idx, one, np.ones((1, 2)), one, 0, 1, table.copy())
+    sum_columns(table, ptr, idx, one, table, 0, 1, np.ones((1, 3)))
     sum_sparse_gram(ptr, idx, one, table, one, 0, 1, table.copy(), table.copy())
     leaf = np.full(1, -1, dtype=np.int32)
     flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)

@@ -85,8 +85,8 @@ def learn_bins(found: Values, max_bins: int) -> tuple[Floats, Floats]:
     # tolerance makes k copies of a row and one row of weight k agree.
     cumulative = np.cumsum(found.weight)
     targets = cumulative[-1] * np.arange(1, max_bins) / max_bins
-    ends = np.unique(np.searchsorted(cumulative, targets * (1 - 1e-12)))
-    ends = np.unique(np.append(ends, len(distinct) - 1))
+    ends = np.append(np.searchsorted(cumulative, targets * (1 - 1e-12)), len(distinct) - 1)
+    ends = ends[np.diff(ends, append=-1) != 0]  # they are in order: what differs from the next
     starts = np.concatenate([[0], ends[:-1] + 1])
     return distinct[starts], distinct[ends]
 

@@ -190,16 +190,39 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
     """
     start, stop = rows.spans[node]
     target, weight = rows.target[start:stop], rows.weight[start:stop]
-    sums = [np.array([stop - start, weight.sum()])]
-    is_uniform = _is_uniform(weight)
-    for squared in (False, True):
-        by_weight = _column_sums(rows, start, stop, weight[:, None], squared)[0]
-        if is_uniform:
-            by_row = by_weight / weight[0]
-        else:
-            by_row = _column_sums(rows, start, stop, np.ones((stop - start, 1)), squared)[0]
-        sums += [by_weight, by_row]
-    return np.concatenate([*sums, loss.support(target, weight)])
+    moments = _moments_by_both(rows, start, _one_set(stop - start), weight)
+    of_target = loss.support(target, weight)
+    return np.concatenate([[stop - start, weight.sum()], moments[0].ravel(), of_target])
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """Sets of a node's rows, counted from its first: ``order[ends[s]:ends[s + 1]]`` is set s."""
+
+    order: NDArray[np.intp]
+    ends: NDArray[np.intp]
+
+
+def _one_set(n_rows: int) -> _Sets:
+    return _Sets(np.arange(n_rows), np.array([0, n_rows]))
+
+
+def _moments_by_both(rows: Rows, start: int, sets: _Sets, weight: Floats) -> Floats:
+    """Sums of columns by weight and by row, then of squared columns, of every set."""
+    by_weight = _moments(rows, start, sets, weight)
+    if _is_uniform(weight):
+        by_row = by_weight / weight[0]
+    else:
+        by_row = _moments(rows, start, sets, np.ones(len(weight)))
+    return np.stack([by_weight, by_row], axis=2)
+
+
+def _moments(rows: Rows, start: int, sets: _Sets, factors: Floats) -> Floats:
+    """Sums of factor times column, and times squared column: (sets, 2, columns)."""
+    out = np.empty((len(sets.ends) - 1, 2, rows.n_kept))
+    given = (sets.order, sets.ends, start, rows.dense, *rows.sparse.arrays)
+    _kernels.sum_moments(*given, factors, out)
+    return out
 
 
 def _is_uniform(weight: Floats) -> bool:
@@ -266,21 +289,11 @@ def curve_products(rows: Rows, node: int, curves: Sequence[DrawnCurve]) -> Float
     return out
 
 
-def _column_sums(
-    rows: Rows, start: int, stop: int, factors: Floats, squared: bool = False
-) -> Floats:
-    """For every factor (a column of ``factors``) the sums of factor times (squared) column."""
-    dense = rows.dense[start:stop]
-    if squared:
-        dense = dense * dense
-    # A product with one vector is much faster asked for as such.
-    of_dense = (factors[:, 0] @ dense)[None] if factors.shape[1] == 1 else factors.T @ dense
-    of_sparse = np.zeros((factors.shape[1], rows.n_sparse))
-    if rows.n_sparse:
-        s = rows.sparse
-        factors = np.ascontiguousarray(factors)
-        _kernels.sum_sparse_columns(s.ptr, s.idx, s.val, factors, start, stop, squared, of_sparse)
-    return np.concatenate([of_dense, of_sparse], axis=1)
+def _column_sums(rows: Rows, start: int, stop: int, factors: Floats) -> Floats:
+    """For every factor (a column of ``factors``) its sums with every column, and with the 1."""
+    out = np.empty((factors.shape[1], rows.n_kept + 1))
+    _kernels.sum_columns(rows.dense, *rows.sparse.arrays, factors, start, stop, out)
+    return out
 
 
 # --- the weak models -----------------------------------------------------------------------------
@@ -288,17 +301,9 @@ def _column_sums(
 
 def raw_prediction(rows: Rows, start: int, stop: int, coef: Floats, intercept: Floats) -> Floats:
     """Linear predictors of some rows, shape (rows, outputs)."""
-    n_dense = rows.dense.shape[1]
-    dense = rows.dense[start:stop]
-    of_dense = coef[:, :n_dense]
-    # A product with one vector is much faster asked for as such.
-    raw = (dense @ of_dense[0])[:, None] if len(coef) == 1 else dense @ of_dense.T
-    raw += intercept
-    if rows.n_sparse:
-        s = rows.sparse
-        sparse_coef = np.ascontiguousarray(coef[:, n_dense:])
-        _kernels.add_sparse_product(s.ptr, s.idx, s.val, sparse_coef, start, stop, raw)
-    return raw
+    out = np.empty((stop - start, len(intercept)))
+    _kernels.predict_raw(rows.dense, *rows.sparse.arrays, coef, intercept, start, stop, out)
+    return out
 
 
 def _derivatives(
@@ -334,76 +339,52 @@ def model_sums(
     start, stop = _part(rows, node, part, parts)
     weight = rows.weight[start:stop]
     value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
-    slope = slope * weight[:, None]
-    gradient = _with_constant(_column_sums(rows, start, stop, slope), slope)
+    gradient = _column_sums(rows, start, stop, slope * weight[:, None])
     hessian = None
     if with_hessian:
         hessian = _hessian(rows, start, stop, curvature * weight[:, None], len(intercept))
     return ModelSums(float(weight @ value), gradient, hessian)
 
 
-def _with_constant(sums: Floats, factors: Floats) -> Floats:
-    return np.column_stack([sums, _totals(factors)])
-
-
-def _totals(factors: Floats) -> Floats:
-    # numpy's own sum over the rows of a narrow table takes twenty times as long.
-    return np.asarray(np.ones(len(factors)) @ factors)
-
-
 def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: int) -> Floats:
-    pairs = [_weighted_gram(rows, start, stop, factor.copy()) for factor in curvature.T]
-    return np.asarray(_hessians(np.array(pairs)[None], n_outputs)[0])
+    """Sums of curvature times the products of all pairs of columns, the constant 1 last."""
+    grams = np.empty((1, curvature.shape[1], rows.n_kept + 1, rows.n_kept + 1))
+    with_one = _column_sums(rows, start, stop, curvature)
+    for pair, factor in enumerate(np.ascontiguousarray(curvature.T)):
+        _weighted_gram(rows, start, stop, factor, grams[0, pair, :-1, :-1])
+        grams[0, pair, -1] = grams[0, pair, :, -1] = with_one[pair]
+    return np.asarray(_hessians(grams, n_outputs)[0])
 
 
-def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
-    """Sums of factor times the products of all pairs of columns, the constant 1 last."""
-    of_dense = _dense_gram(rows.dense[start:stop], factor)
+def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats, out: Floats) -> None:
+    """Put sums of factor times the products of all pairs of columns into ``out``."""
+    n_dense, sparse = rows.dense.shape[1], slice(rows.dense.shape[1], rows.n_kept)
+    out[:n_dense, :n_dense] = _dense_gram(rows.dense[start:stop], factor)
     if not rows.n_sparse:
-        return of_dense
-    n_dense, size = rows.dense.shape[1], rows.n_kept + 1
-    s = rows.sparse
+        return
     square = np.zeros((rows.n_sparse, rows.n_sparse))
     cross = np.zeros((rows.n_sparse, n_dense))
-    of_sparse = np.zeros((1, rows.n_sparse))
-    _kernels.sum_sparse_gram(s.ptr, s.idx, s.val, rows.dense, factor, start, stop, square, cross)
-    _kernels.sum_sparse_columns(s.ptr, s.idx, s.val, factor[:, None], start, stop, False, of_sparse)
-    gram = np.empty((size, size))
-    gram[:n_dense, :n_dense] = of_dense[:-1, :-1]
-    gram[:n_dense, -1] = gram[-1, :n_dense] = of_dense[-1, :-1]
-    gram[-1, -1] = of_dense[-1, -1]
-    sparse = slice(n_dense, size - 1)
-    diagonal = square.reshape(-1)[:: rows.n_sparse + 1]  # it would be in both triangles
-    diagonal *= 0.5
-    np.add(square, square.T, out=gram[sparse, sparse])
-    gram[sparse, :n_dense] = cross
-    gram[:n_dense, sparse] = cross.T
-    gram[sparse, -1] = gram[-1, sparse] = of_sparse[0]
-    return gram
+    given = (*rows.sparse.arrays, rows.dense, factor, start, stop)
+    _kernels.sum_sparse_gram(*given, square, cross)
+    square.reshape(-1)[:: rows.n_sparse + 1] *= 0.5  # the diagonal would be in both triangles
+    np.add(square, square.T, out=out[sparse, sparse])
+    out[sparse, :n_dense] = cross
+    out[:n_dense, sparse] = cross.T
 
 
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
-    """The same of the dense columns and the constant 1."""
     if factor.min(initial=0.0) < 0:  # as between two classes
         gram = -_dense_gram(dense, np.maximum(-factor, 0.0))
         return gram if factor.max() <= 0 else gram + _dense_gram(dense, np.maximum(factor, 0.0))
-    gram = np.empty((dense.shape[1] + 1, dense.shape[1] + 1))
-    gram[:-1, :-1] = _scaled_products(dense, factor)
-    gram[-1, :-1] = gram[:-1, -1] = factor @ dense
-    gram[-1, -1] = factor.sum()
-    return gram
-
-
-def _scaled_products(dense: Floats, factor: Floats) -> Floats:
-    # The product of a matrix with itself is half the work of any other, and numpy knows it.
     if _is_uniform(factor):
         return np.asarray(factor[0] * (dense.T @ dense))
     root = np.sqrt(factor)[:, None]
     products = np.zeros((dense.shape[1], dense.shape[1]))
-    scaled = np.empty((min(len(dense), _CHUNK_ROWS), dense.shape[1]))
+    scaled = scratch("scaled", (min(len(dense), _CHUNK_ROWS), dense.shape[1]))
     for first in range(0, len(dense), _CHUNK_ROWS):
         chunk = slice(first, first + _CHUNK_ROWS)
         here = np.multiply(dense[chunk], root[chunk], out=scaled[: len(root[chunk])])
+        # The product of a matrix with itself is half the work of any other, and numpy knows it.
         products += here.T @ here
     return products
 
@@ -423,26 +404,25 @@ def segment_sums(
     """Statistics, loss, gradient and Hessian of a node's rows, apart by the bins of a feature."""
     start, stop = rows.spans[node]
     segment = _segments(rows, start, stop, block, first_bin, segment_of_bin, default)
-    order = np.argsort(segment, kind="stable")
     ends = np.cumsum([0, *np.bincount(segment, minlength=n_segments)])
-    spans = [order[first:last] for first, last in pairwise(ends)]
+    sets = _Sets(np.argsort(segment, kind="stable"), ends)
+    spans = [sets.order[first:last] for first, last in pairwise(ends)]
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, True)
-    n_outputs, size, s = len(intercept), rows.n_kept + 1, rows.sparse
+    n_outputs, size = len(intercept), rows.n_kept + 1
     gradient = np.zeros((n_segments, n_outputs, size))
     grams = np.zeros((n_segments, curvature.shape[1], size, size))
     _kernels.sum_segments(
-        order, ends, start, rows.dense, s.ptr, s.idx, s.val,
+        sets.order, ends, start, rows.dense, *rows.sparse.arrays,
         slope * weight[:, None], curvature * weight[:, None], gradient, grams,
     )  # fmt: skip
-    moments = np.zeros((n_segments, 4, rows.n_kept))
     if _is_uniform(weight) and _is_uniform(curvature[:, 0]):  # then they are products of columns
         plain = grams[:, 0] / curvature[0, 0]
-        moments[:, 0] = plain[:, -1, :-1]
-        moments[:, 2] = np.diagonal(plain, axis1=1, axis2=2)[:, :-1]
-        moments[:, 1::2] = moments[:, ::2] / weight[0]
+        squares = np.diagonal(plain, axis1=1, axis2=2)[:, :-1]
+        by_weight = np.stack([plain[:, -1, :-1], squares], axis=1)
+        moments = np.stack([by_weight, by_weight / weight[0]], axis=2)
     else:
-        _kernels.sum_moments(order, ends, start, rows.dense, s.ptr, s.idx, s.val, weight, moments)
+        moments = _moments_by_both(rows, start, sets, weight)
     return SegmentSums(
         np.column_stack(
             [
@@ -592,15 +572,17 @@ def bin_sums(
 def _whole_sums(rows: Rows, node: int, n_columns: int, squares: bool, ranges: bool) -> BinSums:
     start, stop = rows.spans[node]
     vectors = rows.vectors[start:stop]
-    count, values = np.array([stop - start]), _totals(vectors)[None]
+    sums = _column_sums(rows, start, stop, vectors)
+    count, values = np.array([stop - start]), sums[:, -1][None]
     if not n_columns:
         return BinSums(count, values)
     width = vectors.shape[1]
     moments = np.zeros((1, width + squares, n_columns))
-    moments[0, :width, : rows.n_kept] = _column_sums(rows, start, stop, vectors)
+    moments[0, :width, : rows.n_kept] = sums[:, :-1]
     if squares:
-        weight = vectors[:, -1:]
-        moments[0, width:, : rows.n_kept] = _column_sums(rows, start, stop, weight, squared=True)
+        weight = np.ascontiguousarray(vectors[:, -1])
+        of_weight = _moments(rows, start, _one_set(stop - start), weight)
+        moments[0, width, : rows.n_kept] = of_weight[0, 1]
     if not ranges:
         return BinSums(count, values, moments)
     return BinSums(count, values, moments, *_ranges(rows, node, _one_bin(stop), 1))
@@ -617,11 +599,10 @@ def _add_sparse_moments(
     stop: int,
     moments: Floats,
 ) -> None:
-    s, width = rows.sparse, rows.vectors.shape[1]
-    has_values = len(s.val) > 0
+    width, has_values = rows.vectors.shape[1], len(rows.sparse.val) > 0
     # What is added to at the same time lies together: the sums of one column by all vectors.
     total = np.zeros((len(moments), rows.n_sparse, width + has_values))
-    _kernels.sum_sparse(*where, rows.vectors, s.ptr, s.idx, s.val, start, stop, total)
+    _kernels.sum_sparse(*where, rows.vectors, *rows.sparse.arrays, start, stop, total)
     here = slice(rows.dense.shape[1], rows.n_kept)
     moments[:, :width, here] = total[:, :, :width].transpose(0, 2, 1)
     if moments.shape[1] > width:  # the last are the squares, or indicators, which are their own
@@ -636,12 +617,11 @@ def _ranges(
     low = np.full((n_bins, n_dense), np.inf)
     high = np.full((n_bins, n_dense), -np.inf)
     _kernels.ranges_dense(*where, rows.dense, start, stop, low, high)
-    s = rows.sparse
     stored = np.zeros((n_bins, rows.n_sparse), dtype=np.int64)
     sparse_low = np.full((n_bins, rows.n_sparse), np.inf)
     sparse_high = np.full((n_bins, rows.n_sparse), -np.inf)
     _kernels.ranges_sparse(
-        *where, s.ptr, s.idx, s.val, start, stop, stored, sparse_low, sparse_high
+        *where, *rows.sparse.arrays, start, stop, stored, sparse_low, sparse_high
     )
     return (
         np.concatenate([low, sparse_low], axis=1),
@@ -668,11 +648,9 @@ def route(
     to_left = _segments(rows, start, stop, block, first_bin, right_of_bin, not default_left) == 0
     order = np.concatenate([np.flatnonzero(to_left), np.flatnonzero(~to_left)])
     here = slice(start, stop)
-    rows.dense[here] = rows.dense[here][order]
-    rows.target[here] = rows.target[here][order]
-    rows.weight[here] = rows.weight[here][order]
-    if rows.held is not None:
-        rows.held[here] = rows.held[here][order]
+    for own in (rows.dense, rows.target, rows.weight, rows.held):
+        if own is not None:
+            own[here] = np.take(own[here], order, axis=0)
     if rows.n_sparse:
         rows.sparse.reorder(start, stop, order)
     for stored in rows.blocks:
