@@ -434,21 +434,21 @@ def _zscore_gain(moments, vector, floor, spare):
     n_outputs, n = vector.shape[0] - 1, floor.shape[0]
     weight = vector[n_outputs]
     share = 1.0 / weight if weight > 0 else 0.0
-    mean, factor, total = spare[0], spare[1], spare[2]
+    mean, precision, total = spare[0], spare[1], spare[2]
     of_weight = moments[n_outputs * n : (n_outputs + 1) * n]
     squares = moments[(n_outputs + 1) * n :]
     for j in range(n):
         mean[j] = of_weight[j] * share
         variance = squares[j] * share - mean[j] * mean[j]
-        factor[j] = 1.0 / np.sqrt(variance) if variance > floor[j] else 0.0
+        precision[j] = 1.0 / variance if variance > floor[j] else 0.0
         total[j] = 0.0
     gain = 0.0
     for k in range(n_outputs):
         slope, of_output = vector[k], moments[k * n : (k + 1) * n]
         gain += slope * slope
         for j in range(n):
-            own = (of_output[j] - mean[j] * slope) * factor[j]
-            total[j] += own * own
+            own = of_output[j] - mean[j] * slope
+            total[j] += own * own * precision[j]
     return (gain + _total(total)) * share
 
 
