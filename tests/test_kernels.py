@@ -425,6 +425,12 @@ def test_column_sums_are_the_matrix_product(rng, has_values, n_dense, n_sparse, 
     np.testing.assert_allclose(out, expected, atol=1e-13)
 
 
+def test_scaled_rows_have_the_weighted_products(rng):
+    dense, factor, out = rng.normal(size=(9, 3)), rng.random(9), np.empty((5, 3))
+    _kernels.scale_rows(dense, factor, 2, 7, out)
+    np.testing.assert_allclose(out.T @ out, (dense[2:7].T * factor[2:7]) @ dense[2:7], atol=1e-14)
+
+
 @values_or_indicators
 def test_sparse_gram_is_the_lower_triangle_of_the_weighted_products(rng, has_values):
     ptr, idx, val, plain = make_compressed(rng, 15, 4, has_values)

@@ -676,6 +676,15 @@ def sum_columns(dense, ptr, idx, val, factors, start, stop, out):
 
 
 @_kernel
+def scale_rows(dense, factor, start, stop, out):
+    """Rows times the square root of their factors; numpy's own loop starts anew for every row."""
+    for i in range(start, stop):
+        root, x, own = np.sqrt(factor[i]), dense[i], out[i - start]
+        for j in range(dense.shape[1]):
+            own[j] = root * x[j]
+
+
+@_kernel
 def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, sparse_sparse, sparse_dense):
     """Weighted products of compressed columns with each other and with the dense ones.
 
@@ -990,6 +999,7 @@ def _compile_most() -> None:
     sum_moments(*where, one, np.zeros((1, 2, 2)))
     predict_raw(table, ptr, idx, one, np.ones((1, 2)), one, 0, 1, table.copy())
     sum_columns(table, ptr, idx, one, table, 0, 1, np.ones((1, 3)))
+    scale_rows(table, one, 0, 1, table.copy())
     sum_sparse_gram(ptr, idx, one, table, one, 0, 1, table.copy(), table.copy())
     leaf = np.full(1, -1, dtype=np.int32)
     flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)

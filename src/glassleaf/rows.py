@@ -378,14 +378,14 @@ def _dense_gram(dense: Floats, factor: Floats) -> Floats:
         return gram if factor.max() <= 0 else gram + _dense_gram(dense, np.maximum(factor, 0.0))
     if _is_uniform(factor):
         return np.asarray(factor[0] * (dense.T @ dense))
-    root = np.sqrt(factor)[:, None]
     products = np.zeros((dense.shape[1], dense.shape[1]))
-    scaled = scratch("scaled", (min(len(dense), _CHUNK_ROWS), dense.shape[1]))
+    memory = scratch("scaled", (min(len(dense), _CHUNK_ROWS), dense.shape[1]))
     for first in range(0, len(dense), _CHUNK_ROWS):
-        chunk = slice(first, first + _CHUNK_ROWS)
-        here = np.multiply(dense[chunk], root[chunk], out=scaled[: len(root[chunk])])
+        last = min(first + _CHUNK_ROWS, len(dense))
+        scaled = memory[: last - first]
+        _kernels.scale_rows(dense, factor, first, last, scaled)
         # The product of a matrix with itself is half the work of any other, and numpy knows it.
-        products += here.T @ here
+        products += scaled.T @ scaled
     return products
 
 
