@@ -264,5 +264,4 @@ def test_hessians_take_curvatures_of_any_sign(rng, n_sparse, signs):
     sums = on_rows.model_sums(rows, 0, 0, 1, coef, intercept, Coupled(), True)
     x = np.column_stack([dense, plain, np.ones(n)])
     own, mixed = (x.T * weight) @ x, (x.T * weight * 0.5 * y) @ x
-    expected = np.array([[own, mixed], [mixed, own]]).transpose(0, 2, 1, 3)
-    np.testing.assert_allclose(sums.hessian, expected, atol=1e-12)
+    np.testing.assert_allclose(np.tril(sums.hessian), np.tril([own, mixed, own]), atol=1e-12)

@@ -442,6 +442,27 @@ def test_sparse_gram_is_the_lower_triangle_of_the_weighted_products(rng, has_val
     np.testing.assert_allclose(cross, scaled @ dense[3:13], atol=1e-14)
 
 
+def test_standardized_grams_are_products_of_all_columns_standardized(rng):
+    """Two dense columns, five indicators, and the complements of the first two and last three."""
+    n, weight = 40, rng.random((3, 40))
+    groups = np.column_stack([rng.integers(0, 3, n), rng.integers(0, 4, n)])
+    indicators = np.column_stack(
+        [groups[:, 0] == k for k in range(2)] + [groups[:, 1] == k for k in range(3)]
+    )
+    kept = np.column_stack([rng.normal(size=(n, 2)), indicators, np.ones(n)])
+    complements = groups == [2, 3]
+    members, first = np.arange(5), np.array([0, 2, 5])
+    mean, factor = rng.normal(size=(3, 9)), rng.random((3, 9))
+    given = np.tril([(kept.T * own) @ kept for own in weight])
+    out = np.full((3, 10, 10), np.nan)
+    _kernels.standardize_grams(given, 2, members, first, mean, factor, out)
+    for s in range(3):
+        columns = (np.column_stack([kept[:, :-1], complements]) - mean[s]) * factor[s]
+        columns = np.column_stack([columns, np.ones(n)])
+        np.testing.assert_allclose(out[s], (columns.T * weight[s]) @ columns, atol=1e-12)
+        assert (out[s] == out[s].T).all()
+
+
 @values_or_indicators
 @pytest.mark.parametrize("n_sparse", [0, 4])
 def test_sums_of_segments_are_those_of_their_rows(rng, has_values, n_sparse):

@@ -434,13 +434,13 @@ def _zscore_gain(moments, vector, floor, spare):
     n_outputs, n = vector.shape[0] - 1, floor.shape[0]
     weight = vector[n_outputs]
     share = 1.0 / weight if weight > 0 else 0.0
-    mean, precision, total = spare[0], spare[1], spare[2]
+    mean, variance, total = spare[0], spare[1], spare[2]
     of_weight = moments[n_outputs * n : (n_outputs + 1) * n]
     squares = moments[(n_outputs + 1) * n :]
     for j in range(n):
         mean[j] = of_weight[j] * share
-        variance = squares[j] * share - mean[j] * mean[j]
-        precision[j] = 1.0 / variance if variance > floor[j] else 0.0
+        found = squares[j] * share - mean[j] * mean[j]
+        variance[j] = found if found > floor[j] else np.inf
         total[j] = 0.0
     gain = 0.0
     for k in range(n_outputs):
@@ -448,7 +448,7 @@ def _zscore_gain(moments, vector, floor, spare):
         gain += slope * slope
         for j in range(n):
             own = of_output[j] - mean[j] * slope
-            total[j] += own * own * precision[j]
+            total[j] += own * (own / variance[j])  # of tiny numbers no square is a number
     return (gain + _total(total)) * share
 
 
@@ -703,6 +703,49 @@ def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, sparse_sparse, sp
             for f in range(ptr[i], e + 1):
                 product = scaled * val[f] if has_values else scaled
                 sparse_sparse[max(column, idx[f]), min(column, idx[f])] += product
+
+
+@_kernel
+def standardize_grams(grams, n_dense, members, first, mean, factor, out):
+    """Products of columns as rows hold them to those of all columns, of mean 0 and spread 1.
+
+    The first axis is the set of rows; the constant 1 comes last. Of what is given, the lower
+    triangle counts. Complement g, which follows the columns that rows hold, is 1 minus the sparse
+    ones ``members[first[g]:first[g + 1]]``; so are its products.
+    """
+    kept, n = grams.shape[1] - 1, out.shape[1] - 1
+    for s in range(grams.shape[0]):
+        given, own = grams[s], out[s]
+        for a in range(kept):
+            for b in range(a + 1):
+                own[a, b] = own[b, a] = given[a, b]
+            own[a, n] = own[n, a] = given[kept, a]
+        own[n, n] = given[kept, kept]
+        for g in range(n - kept):
+            row = own[kept + g]
+            row[:] = own[n]
+            for m in range(first[g], first[g + 1]):
+                of_member = own[n_dense + members[m]]
+                for b in range(kept):
+                    row[b] -= of_member[b]
+                row[n] -= of_member[n]
+            for b in range(kept):
+                own[b, kept + g] = row[b]
+            own[n, kept + g] = row[n]
+        for g in range(n - kept):
+            for h in range(n - kept):
+                total = own[kept + g, n]
+                for m in range(first[h], first[h + 1]):
+                    total -= own[kept + g, n_dense + members[m]]
+                own[kept + g, kept + h] = total
+        ones = own[n, n]
+        for a in range(n):
+            from_mean = own[a, n] - mean[s, a] * ones
+            for b in range(a + 1):
+                product = own[a, b] - mean[s, a] * own[n, b] - mean[s, b] * from_mean
+                own[a, b] = own[b, a] = product * factor[s, a] * factor[s, b]
+        for a in range(n):
+            own[a, n] = own[n, a] = (own[n, a] - mean[s, a] * ones) * factor[s, a]
 
 
 @_kernel
@@ -994,6 +1037,8 @@ def _compile_most() -> None:
     ranges_sparse(ptr, bins, ptr, idx, one, 0, 1, counts, table.copy(), table.copy())
     squared_error(one, one, one.copy(), one.copy(), one.copy())
     binary_log_loss(one, one, 1.0, one.copy(), one.copy(), one.copy())
+    gram, no_group = np.ones((1, 3, 3)), np.zeros(1, dtype=np.int64)
+    standardize_grams(gram, 1, rows[:0], no_group, both, both, gram.copy())
     where, square = (rows, ptr, 0, table, ptr, idx, none), np.zeros((1, 1, 3, 3))
     sum_segments(*where, table, table, np.zeros((1, 1, 3)), square)
     sum_moments(*where, one, np.zeros((1, 2, 2)))

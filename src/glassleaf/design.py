@@ -167,28 +167,6 @@ class Layout:
         out[self.members, np.repeat(np.arange(self.n_complements), np.diff(self.first))] = 1.0
         return out
 
-    def expand_gram(self, gram: Floats) -> Floats:
-        """Products of the kept columns and 1 (last) to products of all stored columns and 1.
-
-        The last two axes are those of the columns.
-        """
-        if not self.n_complements:
-            return gram
-        kept = self.n_dense + self.n_sparse
-        full = np.empty((*gram.shape[:-2], self.n_columns + 1, self.n_columns + 1))
-        full[..., :kept, :kept] = gram[..., :-1, :-1]
-        full[..., -1, :kept] = full[..., :kept, -1] = gram[..., -1, :-1]
-        full[..., -1, -1] = gram[..., -1, -1]
-        # Rows of the complements: the row of the constant minus those of the group.
-        own = self._complements(np.swapaxes(gram[..., :-1, :], -1, -2), gram[..., -1, :])
-        full[..., :kept, kept:-1] = own[..., :-1, :]
-        full[..., kept:-1, :kept] = np.swapaxes(own[..., :-1, :], -1, -2)
-        full[..., -1, kept:-1] = full[..., kept:-1, -1] = own[..., -1, :]
-        full[..., kept:-1, kept:-1] = self._complements(
-            np.swapaxes(own[..., :-1, :], -1, -2), own[..., -1, :]
-        )
-        return full
-
     def reduce_coef(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
         """Coefficients of the kept columns that predict what those of all stored columns do."""
         if not self.n_complements:

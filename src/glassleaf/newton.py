@@ -97,8 +97,9 @@ class Penalty:
 
     def value(self, theta: Floats) -> float:
         """The penalty of parameters of shape (outputs, columns + 1)."""
-        squares = (self.distance(theta) ** 2).sum()
-        return float(self.l1 * np.abs(theta[:, :-1]).sum() + 0.5 * self.l2 * squares)
+        distance = self.distance(theta).ravel()
+        squares = 0.5 * self.l2 * float(distance @ distance)
+        return squares + self.l1 * float(np.abs(theta[:, :-1]).sum()) if self.l1 else squares
 
     def distance(self, theta: Floats) -> Floats:
         """How far the weights are from where the penalty pulls them."""
@@ -122,18 +123,16 @@ class QuadraticModel:
         n_outputs, size = hessian.shape[:2]
         self._penalty = penalty
         self._shape = (n_outputs, size)
-        matrix = hessian.reshape(n_outputs * size, -1)
+        matrix = np.ascontiguousarray(hessian).reshape(n_outputs * size, -1)
+        diagonal = matrix.reshape(-1)[:: len(matrix) + 1]
         # A column that is constant in the node has an all-zero row: it stays where it is.
-        self._active = np.diagonal(matrix) > 0
-        ridge = np.full((n_outputs, size), penalty.l2)
-        ridge[:, -1] = 0.0
-        np.einsum("ii->i", matrix)[...] += ridge.ravel()
+        moves = diagonal > 0
+        self._active: NDArray[np.bool_] | slice = slice(None) if moves.all() else moves
+        diagonal.reshape(self._shape)[:, :-1] += penalty.l2
         if n_outputs > 1 and penalty.is_smooth:
             _add_common_direction(matrix, n_outputs, size)
-        if not self._active.all():
-            matrix = matrix[self._active][:, self._active]
-        self._matrix = matrix
-        self._factor = _factorize(matrix) if penalty.is_smooth else None
+        self._matrix = matrix[self._active][:, self._active]
+        self._factor = _factorize(self._matrix) if penalty.is_smooth else None
 
     def step(self, theta: Floats, gradient: Floats) -> tuple[Floats, float]:
         """The change that minimizes the quadratic model, and the decrease it predicts."""

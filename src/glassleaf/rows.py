@@ -68,11 +68,15 @@ class DrawnCurve:
 
 @dataclass(frozen=True)
 class ModelSums:
-    """Sums over a node's rows at given parameters; the last column is the constant 1."""
+    """Sums over a node's rows at given parameters; the last column is the constant 1.
+
+    The Hessian is given as one matrix for every pair of outputs, (0, 0), (1, 0), (1, 1) and so on,
+    of which the lower triangle counts.
+    """
 
     loss: float
     gradient: Floats  # (outputs, kept columns + 1)
-    hessian: Floats | None  # (outputs, kept columns + 1, outputs, kept columns + 1)
+    hessian: Floats | None  # (pairs of outputs, kept columns + 1, kept columns + 1)
 
     def __add__(self, other: ModelSums) -> ModelSums:
         return ModelSums(
@@ -342,34 +346,25 @@ def model_sums(
     gradient = _column_sums(rows, start, stop, slope * weight[:, None])
     hessian = None
     if with_hessian:
-        hessian = _hessian(rows, start, stop, curvature * weight[:, None], len(intercept))
+        hessian = _hessian(rows, start, stop, curvature * weight[:, None])
     return ModelSums(float(weight @ value), gradient, hessian)
 
 
-def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: int) -> Floats:
+def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
     """Sums of curvature times the products of all pairs of columns, the constant 1 last."""
-    grams = np.empty((1, curvature.shape[1], rows.n_kept + 1, rows.n_kept + 1))
-    with_one = _column_sums(rows, start, stop, curvature)
-    for pair, factor in enumerate(np.ascontiguousarray(curvature.T)):
-        _weighted_gram(rows, start, stop, factor, grams[0, pair, :-1, :-1])
-        grams[0, pair, -1] = grams[0, pair, :, -1] = with_one[pair]
-    return np.asarray(_hessians(grams, n_outputs)[0])
-
-
-def _weighted_gram(rows: Rows, start: int, stop: int, factor: Floats, out: Floats) -> None:
-    """Put sums of factor times the products of all pairs of columns into ``out``."""
-    n_dense, sparse = rows.dense.shape[1], slice(rows.dense.shape[1], rows.n_kept)
-    out[:n_dense, :n_dense] = _dense_gram(rows.dense[start:stop], factor)
-    if not rows.n_sparse:
-        return
-    square = np.zeros((rows.n_sparse, rows.n_sparse))
-    cross = np.zeros((rows.n_sparse, n_dense))
-    given = (*rows.sparse.arrays, rows.dense, factor, start, stop)
-    _kernels.sum_sparse_gram(*given, square, cross)
-    square.reshape(-1)[:: rows.n_sparse + 1] *= 0.5  # the diagonal would be in both triangles
-    np.add(square, square.T, out=out[sparse, sparse])
-    out[sparse, :n_dense] = cross
-    out[:n_dense, sparse] = cross.T
+    n_dense, size = rows.dense.shape[1], rows.n_kept + 1
+    out = np.zeros((curvature.shape[1], size, size))
+    out[:, -1] = _column_sums(rows, start, stop, curvature)
+    for gram, factor in zip(out, np.ascontiguousarray(curvature.T), strict=True):
+        gram[:n_dense, :n_dense] = _dense_gram(rows.dense[start:stop], factor)
+        if rows.n_sparse:
+            square = np.zeros((rows.n_sparse, rows.n_sparse))
+            cross = np.zeros((rows.n_sparse, n_dense))
+            given = (*rows.sparse.arrays, rows.dense, factor, start, stop)
+            _kernels.sum_sparse_gram(*given, square, cross)
+            gram[n_dense:-1, :n_dense] = cross
+            gram[n_dense:-1, n_dense:-1] = square
+    return out
 
 
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
@@ -434,19 +429,8 @@ def segment_sums(
         ),
         np.array([weight[own] @ value[own] for own in spans]),
         gradient,
-        _hessians(grams + np.swapaxes(np.tril(grams, -1), -1, -2), n_outputs),
+        grams,
     )
-
-
-def _hessians(grams: Floats, n_outputs: int) -> Floats:
-    """Products of columns by (sets, pairs of outputs) to (sets, output, :, output, :)."""
-    n_sets, _, size, _ = grams.shape
-    if n_outputs == 1:
-        return grams[:, 0][:, None, :, None]
-    out = np.empty((n_sets, n_outputs, size, n_outputs, size))
-    for pair, (k, other) in enumerate(zip(*np.tril_indices(n_outputs), strict=True)):
-        out[:, k, :, other] = out[:, other, :, k] = grams[:, pair]
-    return out
 
 
 def _segments(

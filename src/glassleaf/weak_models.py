@@ -23,6 +23,7 @@ from glassleaf.losses import Loss
 from glassleaf.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 from glassleaf.renormalizers import NodeUnits
 from glassleaf.selection import eliminate
+from glassleaf.standardizing import Standardizing, inverse
 
 Floats = NDArray[np.float64]
 
@@ -108,17 +109,22 @@ class NodeModel:
         self.theta = np.column_stack([weights, stored_intercept + stored_coef @ self.mean])
 
 
-def inverse(spread: Floats) -> Floats:
-    """1 / spread, and 0 for a constant column: it takes no part."""
-    return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-
-
 @dataclass(frozen=True)
 class Shrinkage:
     """What the penalty pulls towards, and whether its strength is chosen for every node."""
 
     to_parent: bool = False
     is_chosen: bool = False
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """A node whose model is being fitted, and what does not change meanwhile."""
+
+    model: NodeModel
+    newton: NewtonFit
+    units: Standardizing
+    pseudo_rows: tuple[Floats, Floats]
 
 
 class LinearModels:
@@ -186,9 +192,9 @@ class LinearModels:
 
         ``column_of`` says which of the stored columns stand or fall together.
         """
-        fits = {node: (m, self._new_fit(m)) for node, m in zip(ids, models, strict=True)}
+        fits = {node: self._new_fit(model) for node, model in zip(ids, models, strict=True)}
         for node, sums in self._round(fits).items():
-            model = fits[node][0]
+            model = fits[node].model
             assert sums.hessian is not None
             n_outputs, size = model.theta.shape
             matrix = sums.hessian.reshape(n_outputs * size, -1).copy()
@@ -268,15 +274,14 @@ class LinearModels:
 
     def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Fit the models of several nodes, with one pass over the rows per round for all."""
-        nodes = zip(ids, models, strict=True)
-        fits = {node: (model, self._new_fit(model)) for node, model in nodes}
+        fits = {node: self._new_fit(model) for node, model in zip(ids, models, strict=True)}
         while fits:
             for node, sums in self._round(fits).items():
-                model, fit = fits[node]
+                model, fit = fits[node].model, fits[node].newton
                 fit.receive(sums)
                 if fit.is_done:
                     model.theta = fit.theta
-                    model.loss = fit.loss - self._pseudo_loss(model, fit.theta)
+                    model.loss = fit.loss - self._pseudo_loss(fits[node].pseudo_rows, fit.theta)
                     model.alpha, model.penalty = fit.penalty.alpha, fit.penalty.value(fit.theta)
                     del fits[node]
 
@@ -292,7 +297,7 @@ class LinearModels:
             upper=np.where(model.is_left_out, 0.0, upper),
         )
 
-    def _new_fit(self, model: NodeModel) -> NewtonFit:
+    def _new_fit(self, model: NodeModel) -> _Fitting:
         choose = None
         if self._shrinkage.is_chosen:
 
@@ -300,7 +305,16 @@ class LinearModels:
                 given = (sums, model.theta, model.weight, self._loss.dispersion)
                 return with_best_alpha(penalty, *given)
 
-        return NewtonFit(model.theta, self._penalty_of(model), self._hessian_use(model), choose)
+        penalty, hessian_use = self._penalty_of(model), self._hessian_use(model)
+        return _Fitting(
+            model,
+            NewtonFit(model.theta, penalty, hessian_use, choose),
+            self._units(model),
+            self._loss.pseudo_rows(model.support),
+        )
+
+    def _units(self, model: NodeModel) -> Standardizing:
+        return Standardizing(self._layout, model.mean, model.spread)
 
     def _hessian_use(self, model: NodeModel) -> HessianUse:
         if self._loss.is_quadratic:
@@ -309,14 +323,14 @@ class LinearModels:
         is_dear = model.count * n_parameters**2 > _DEAR_PRODUCTS
         return HessianUse.KEEP if is_dear else HessianUse.RENEW
 
-    def _round(self, fits: dict[int, tuple[NodeModel, NewtonFit]]) -> dict[int, Sums]:
+    def _round(self, fits: dict[int, _Fitting]) -> dict[int, Sums]:
         tasks, work = [], 0.0
-        for node, (model, fit) in fits.items():
-            theta, with_hessian = fit.request
-            asked = replace(model, theta=theta)
-            given = self.at_rows(asked)
-            parts = on_rows.n_parts(model.count // self._backend.n_shards, self._layout.n_columns)
-            work += model.count * self._row_work(with_hessian)
+        for node, own in fits.items():
+            theta, with_hessian = own.newton.request
+            given = own.units.at_rows(theta)
+            count = own.model.count
+            parts = on_rows.n_parts(count // self._backend.n_shards, self._layout.n_columns)
+            work += count * self._row_work(with_hessian)
             for part in range(parts):
                 tasks.append((node, part, parts, *given, self._loss, with_hessian))
         found: dict[int, on_rows.ModelSums] = {}
@@ -324,7 +338,9 @@ class LinearModels:
         for task, sums in zip(tasks, all_sums, strict=True):
             found[task[0]] = found[task[0]] + sums if task[0] in found else sums
         return {
-            node: self._in_units(sums, fits[node][0], fits[node][1].request[0])
+            node: self._in_units(
+                sums, fits[node].units, fits[node].pseudo_rows, fits[node].newton.request[0]
+            )
             for node, sums in found.items()
         }
 
@@ -337,48 +353,34 @@ class LinearModels:
             work += per_pair * n_outputs * (n_outputs + 1) / 2
         return work
 
-    def _in_units(self, sums: on_rows.ModelSums, model: NodeModel, theta: Floats) -> Sums:
+    def _in_units(
+        self,
+        sums: on_rows.ModelSums,
+        units: Standardizing,
+        pseudo_rows: tuple[Floats, Floats],
+        theta: Floats,
+    ) -> Sums:
         """Sums over rows to sums in the node's standardized units, pseudo rows included."""
-        layout, total = self._layout, sums.gradient[:, -1]
-        columns = layout.expand_sums(sums.gradient[:, :-1], total)
-        factor = inverse(model.spread)
-        weights = (columns - model.mean * total[:, None]) * factor
-        gradient = np.column_stack([weights, total])
-        hessian = self._standardized_hessian(sums, model.mean, factor)
-        return self._with_pseudo_rows(Sums(sums.loss, gradient, hessian), model, theta)
-
-    def _standardized_hessian(
-        self, sums: on_rows.ModelSums, mean: Floats, factor: Floats
-    ) -> Floats | None:
-        if sums.hessian is None:
-            return None
-        n_outputs, size = len(sums.gradient), self._layout.n_columns + 1
-        hessian = np.empty((n_outputs, size, n_outputs, size))
-        for k in range(n_outputs):
-            for other in range(k + 1):
-                gram = self._layout.expand_gram(sums.hessian[k, :, other])
-                gram = standardize_gram(gram, mean, factor)
-                hessian[k, :, other] = hessian[other, :, k] = gram
-        return hessian
-
-    def _with_pseudo_rows(self, sums: Sums, model: NodeModel, theta: Floats) -> Sums:
-        target, weight = self._loss.pseudo_rows(model.support)
-        if not len(target):
-            return sums
-        value, slope, curvature = self._pseudo_sums(target, weight, theta)
-        sums.gradient[:, -1] += slope
+        gradient, hessian = units.gradients(sums.gradient), None
         if sums.hessian is not None:
-            sums.hessian[:, -1, :, -1] += curvature
-        return replace(sums, loss=sums.loss + value)
+            hessian = _hessian(units.grams(sums.hessian), len(gradient))
+        loss = sums.loss
+        if len(pseudo_rows[0]):
+            value, slope, curvature = self._pseudo_sums(pseudo_rows, theta)
+            loss += value
+            gradient[:, -1] += slope
+            if hessian is not None:
+                hessian[:, -1, :, -1] += curvature
+        return Sums(loss, gradient, hessian)
 
-    def _pseudo_loss(self, model: NodeModel, theta: Floats) -> float:
-        target, weight = self._loss.pseudo_rows(model.support)
-        return self._pseudo_sums(target, weight, theta)[0] if len(target) else 0.0
+    def _pseudo_loss(self, pseudo_rows: tuple[Floats, Floats], theta: Floats) -> float:
+        return self._pseudo_sums(pseudo_rows, theta)[0] if len(pseudo_rows[0]) else 0.0
 
     def _pseudo_sums(
-        self, target: Floats, weight: Floats, theta: Floats
+        self, pseudo_rows: tuple[Floats, Floats], theta: Floats
     ) -> tuple[float, Floats, Floats]:
         """Loss and derivatives of the imagined rows at the node's mean (see ``losses``)."""
+        target, weight = pseudo_rows
         n_outputs = len(theta)
         lower = np.zeros((n_outputs, n_outputs))
         raw = np.tile(theta[:, -1], (len(target), 1))
@@ -399,12 +401,9 @@ class LinearModels:
             return np.array([self.side_fit(parent, sides, k)[0] for k in range(len(sides.loss))])
         mean, spread, support = self._moments(sides.statistics)
         coef, intercept = parent.stored_parameters()
-        factor = inverse(spread)
-        total = sides.gradient[:, 0, -1]
-        columns = self._layout.expand_sums(sides.gradient[:, 0, :-1], total)
-        slope = np.column_stack([(columns - mean * total[:, None]) * factor, total])
-        hessian = self._layout.expand_gram(sides.hessian[:, 0, :, 0])
-        hessian = standardize_gram(hessian, mean, factor)
+        units = Standardizing(self._layout, mean, spread)
+        slope = units.gradients(sides.gradient[:, 0])
+        hessian = units.grams(sides.hessian[:, 0])
         distance = np.zeros_like(mean) if self._shrinkage.to_parent else coef[0] * spread
         slope[:, :-1] += self._penalty.l2 * distance
         diagonal = np.arange(size)
@@ -425,7 +424,8 @@ class LinearModels:
         model = replace(parent)
         self._take_moments(model, sides.statistics[index])
         self._start_from(model, parent)
-        sums = self._in_units(sides.of(index), model, model.theta)
+        pseudo_rows = self._loss.pseudo_rows(model.support)
+        sums = self._in_units(sides.of(index), self._units(model), pseudo_rows, model.theta)
         assert sums.hessian is not None
         penalty = replace(self._penalty, towards=model.towards)
         quadratic = QuadraticModel(sums.hessian, penalty)
@@ -434,7 +434,7 @@ class LinearModels:
 
     def at_rows(self, model: NodeModel) -> tuple[Floats, Floats]:
         """Coefficients and intercepts for the columns that rows hold."""
-        return self._layout.reduce_coef(*model.stored_parameters())
+        return self._units(model).at_rows(model.theta)
 
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Store every row's residual, for the split search."""
@@ -446,15 +446,15 @@ class LinearModels:
         self._backend.each(on_rows.set_residuals, tasks)
 
 
-def standardize_gram(gram: Floats, mean: Floats, factor: Floats) -> Floats:
-    """Products of ``(x, 1)`` to products of ``((x - mean) * factor, 1)``, on the last two axes."""
-    zero, one = np.zeros((*mean.shape[:-1], 1)), np.ones((*mean.shape[:-1], 1))
-    out = gram - np.concatenate([mean, zero], axis=-1)[..., :, None] * gram[..., -1:, :]
-    out[..., :, :-1] -= out[..., :, -1:] * mean[..., None, :]
-    factors = np.concatenate([factor, one], axis=-1)
-    out *= factors[..., None, :]
-    out *= factors[..., :, None]
-    return np.asarray(out)
+def _hessian(grams: Floats, n_outputs: int) -> Floats:
+    """One matrix per pair of outputs to (outputs, columns, outputs, columns)."""
+    if n_outputs == 1:
+        return grams[:, :, None]
+    size = grams.shape[1]
+    out = np.empty((n_outputs, size, n_outputs, size))
+    for gram, k, other in zip(grams, *np.tril_indices(n_outputs), strict=True):
+        out[k, :, other] = out[other, :, k] = gram
+    return out
 
 
 def fixed_units(model: NodeModel, root: NodeModel, standardized: bool) -> NodeUnits:
