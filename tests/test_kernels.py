@@ -442,6 +442,15 @@ def test_sparse_gram_is_the_lower_triangle_of_the_weighted_products(rng, has_val
     np.testing.assert_allclose(cross, scaled @ dense[3:13], atol=1e-14)
 
 
+def test_complements_are_the_total_minus_the_other_categories(rng):
+    sums, total = rng.normal(size=(6, 9)), rng.normal(size=6)
+    given = sums.copy()
+    _kernels.fill_complements(sums, 2, np.array([4, 0, 1, 2]), np.array([0, 1, 4]), total)
+    others = np.column_stack([given[:, 6], given[:, [2, 3, 4]].sum(axis=1)])
+    np.testing.assert_allclose(sums[:, 7:], total[:, None] - others, atol=1e-13)
+    assert (sums[:, :7] == given[:, :7]).all()
+
+
 def test_standardized_grams_are_products_of_all_columns_standardized(rng):
     """Two dense columns, five indicators, and the complements of the first two and last three."""
     n, weight = 40, rng.random((3, 40))

@@ -319,6 +319,20 @@ def ranges_sparse(block_ptr, block_bins, ptr, idx, val, start, stop, stored, low
 
 
 @_kernel
+def fill_complements(sums, n_dense, members, first, total):
+    """Sums with complements, the last columns: the total minus those of the other categories."""
+    n_complements = first.shape[0] - 1
+    kept = sums.shape[1] - n_complements
+    for row in range(sums.shape[0]):
+        own, of_sparse = sums[row], sums[row, n_dense:]
+        for g in range(n_complements):
+            left = total[row]
+            for m in range(first[g], first[g + 1]):
+                left -= of_sparse[members[m]]
+            own[kept + g] = left
+
+
+@_kernel
 def combine_sides(table, first_bin, n_values, is_categorical, has_missing, operation, left, right):
     """Both sides of every candidate of a block, from the statistics of its bins.
 
@@ -1026,6 +1040,8 @@ def _compile_most() -> None:
     memory = np.empty((1, row_length(1, 1, 1)))
     sum_uniform(bins, 1, table, table, 0, 1, memory, count, table.copy(), cube.copy())
     sum_sparse(ptr, bins, table, ptr, idx, none, 0, 1, cube)
+    no_group = np.zeros(1, dtype=np.int64)
+    fill_complements(table, 1, rows[:0], no_group, one)
     of_feature, flags = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
     combine_sides(table, of_feature, of_feature + 1, flags, flags, 0, table.copy(), table.copy())
     both = np.ones((1, 2))
@@ -1037,7 +1053,7 @@ def _compile_most() -> None:
     ranges_sparse(ptr, bins, ptr, idx, one, 0, 1, counts, table.copy(), table.copy())
     squared_error(one, one, one.copy(), one.copy(), one.copy())
     binary_log_loss(one, one, 1.0, one.copy(), one.copy(), one.copy())
-    gram, no_group = np.ones((1, 3, 3)), np.zeros(1, dtype=np.int64)
+    gram = np.ones((1, 3, 3))
     standardize_grams(gram, 1, rows[:0], no_group, both, both, gram.copy())
     where, square = (rows, ptr, 0, table, ptr, idx, none), np.zeros((1, 1, 3, 3))
     sum_segments(*where, table, table, np.zeros((1, 1, 3)), square)

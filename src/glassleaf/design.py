@@ -28,6 +28,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf import _kernels
 from glassleaf.compressed import Entries
 from glassleaf.summaries import Moments, NumericSummary
 from glassleaf.transforms import Knots, PiecewiseLinear
@@ -153,8 +154,7 @@ class Layout:
         if not self.n_complements:
             return
         flat = moments.reshape(-1, self.n_columns)
-        kept = self.n_dense + self.n_sparse
-        flat[:, kept:] = self._complements(flat[:, :kept], total.ravel())
+        _kernels.fill_complements(flat, self.n_dense, self.members, self.first, total.ravel())
 
     def _complements(self, columns: Floats, total: Floats) -> Floats:
         others = columns[..., self.n_dense :] @ self._is_member

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,11 @@ class FeatureGains:
     count: NDArray[np.int64]  # rows of the node per bin
     weight: Floats  # their weight
     order: NDArray[np.intp] | None = None  # in which borders between categories are candidates
+
+    @cached_property
+    def best(self) -> float:
+        """The largest gain; minus infinity if there is no candidate."""
+        return float(self.gains.max(initial=-np.inf))
 
     @property
     def _per_bin(self) -> int:
@@ -341,13 +347,13 @@ def _side(side: SideSums, units: NodeUnits, question: Question) -> Side:
 
 def best_split(candidates: Iterable[FeatureGains], min_gain: float) -> Split | None:
     """The best candidate of all features under the tie rule, or None."""
-    features = [feature for feature in candidates if len(feature.gains)]
-    best = max((float(feature.gains.max()) for feature in features), default=-np.inf)
+    features = list(candidates)
+    best = max((feature.best for feature in features), default=-np.inf)
     if not np.isfinite(best) or best <= min_gain:
         return None
     good = best - TIE * abs(best)
     winner = min(
-        (feature for feature in features if feature.gains.max() >= good),
+        (feature for feature in features if feature.best >= good),
         key=lambda feature: feature.feature.column,
     )
     return _describe(winner, int(np.argmax(winner.gains >= good)))
@@ -369,15 +375,14 @@ class Rival:
 
 def rivals(candidates: Iterable[FeatureGains], chosen: int, at_most: int = 5) -> list[Rival]:
     """The features with the best candidates, that of the chosen column first."""
-    found = [(float(f.gains.max()), f) for f in candidates if len(f.gains)]
-    able = [(gain, feature) for gain, feature in found if np.isfinite(gain)]
-    able.sort(key=lambda pair: (pair[1].feature.column != chosen, -pair[0]))
-    return [_rival(feature) for _, feature in able[:at_most]]
+    able = [feature for feature in candidates if np.isfinite(feature.best)]
+    able.sort(key=lambda own: (own.feature.column != chosen, -own.best))
+    return [_rival(feature) for feature in able[:at_most]]
 
 
 def _rival(found: FeatureGains) -> Rival:
-    best = float(found.gains.max())
-    split = _describe(found, int(np.argmax(found.gains >= best - TIE * abs(best))))
+    good = found.best - TIE * abs(found.best)
+    split = _describe(found, int(np.argmax(found.gains >= good)))
     if found.feature.is_categorical:
         gains = np.sort(found.gains[np.isfinite(found.gains)])[::-1][:_CURVE_POINTS]
         position = np.arange(float(len(gains)))
@@ -410,14 +415,14 @@ def shortlist(candidates: Iterable[FeatureGains], size: int, min_gain: float) ->
     well away (in weight) from those chosen before.
     """
     features = sorted(
-        (feature for feature in candidates if feature.gains.max(initial=-np.inf) > min_gain),
-        key=lambda feature: (-feature.gains.max(), feature.feature.column),
+        (feature for feature in candidates if feature.best > min_gain),
+        key=lambda feature: (-feature.best, feature.feature.column),
     )
     per_feature = max(1, -(-size // _SHORTLISTED_FEATURES))
     found: list[Split] = []
     if sum(int(np.isfinite(feature.gains).sum()) for feature in features) > size:
-        best = features[0].gains.max()
-        features = [feature for feature in features if feature.gains.max() >= _PROMISING * best]
+        best = features[0].best
+        features = [feature for feature in features if feature.best >= _PROMISING * best]
     for feature in features[: -(-size // per_feature)]:
         found += [_describe(feature, k) for k in _apart(feature, per_feature, min_gain)]
     return found[:size]
