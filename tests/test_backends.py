@@ -9,6 +9,7 @@ import pytest
 from bare import classifier, regressor
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
+from threads import always_threads
 
 from glassleaf import (
     ModelTreeClassifier,
@@ -160,9 +161,9 @@ def test_how_the_work_is_shared_does_not_change_the_tree(monkeypatch, mixed, nam
     usual = fitted(name, mixed)
     for constant, value in constants.items():
         monkeypatch.setattr(weak_models, constant, value)
-    monkeypatch.setattr(local, "_WORTH_A_THREAD", 0)
     monkeypatch.setattr(on_rows, "_UNDIVIDED_ROWS", 10)
-    other = fitted(name, mixed)
+    with always_threads():
+        other = fitted(name, mixed)
     np.testing.assert_array_equal(usual.feature, other.feature)
     np.testing.assert_allclose(usual.threshold, other.threshold, rtol=1e-12)
     np.testing.assert_allclose(usual.loss, other.loss, rtol=1e-4)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
+from threads import always_threads
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
 
@@ -312,7 +313,8 @@ def test_a_constant_column(kind, method, value, position):
 @given(seed=seeds)
 def test_number_of_threads(kind, method, seed):
     X, y = problem(kind, seed)
-    one, two = (make(kind, method, max_depth=3, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    with always_threads():
+        one, two = (make(kind, method, max_depth=3, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
     assert_same_splits(two, one)
     assert_close(raw(two, X), raw(one, X))
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
+from threads import always_threads
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, SklearnModel, WeakModel
 
@@ -113,10 +114,11 @@ def test_a_custom_model_survives_pickle_and_clone(parabolas):
 
 def test_threads_do_not_change_custom_models(parabolas):
     X, y = parabolas
-    one, two = (
-        ModelTreeRegressor(weak_model=Quadratic(), n_jobs=jobs, **CUSTOM).fit(X, y)
-        for jobs in (1, 2)
-    )
+    with always_threads():
+        one, two = (
+            ModelTreeRegressor(weak_model=Quadratic(), n_jobs=jobs, **CUSTOM).fit(X, y)
+            for jobs in (1, 2)
+        )
     np.testing.assert_array_equal(one.tree_.threshold, two.tree_.threshold)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -34,6 +34,9 @@ _log = logging.getLogger("glassleaf")
 # Size of the sums of features that are summed together: about what a core's cache holds where they
 # are summed row by row, and enough to be worth a task where rows are summed feature by feature.
 _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
+# Rows below which columns are read by one thread: numpy's part of the work is over so soon that
+# several would wait for each other's Python.
+_SHORT = 60_000
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, wishes: Wishes) 
     weighted = targets.low_weight != targets.high_weight
     units = _target_units(targets, wishes)
     per_shard = targets.n_rows // backend.n_shards
+    if per_shard < _SHORT:
+        wishes = replace(wishes, n_threads=1)
     found = _summaries(backend, per_shard, roles, wishes, weighted, limit)
     columns = tuple(
         Column(name, tuple(ordered(list(own.counts))) if isinstance(own, CategorySummary) else None)
@@ -119,7 +124,8 @@ def _summaries(
     categorical = np.flatnonzero(roles.categorical).tolist()
     groups = column_groups(n_rows, len(roles.splits), wishes.n_threads)
     tasks = [(group, categorical, with_values, weighted, limit) for group in groups]
-    found = list(chain.from_iterable(backend.sum(parts.summarize_columns, tasks)))
+    work = np.inf if wishes.n_threads > 1 else 0.0
+    found = list(chain.from_iterable(backend.sum(parts.summarize_columns, tasks, work=work)))
     worst = max(
         (own.values.error / own.values.weight.sum() for own in found
          if isinstance(own, NumericSummary) and own.values is not None and own.values.error),

@@ -38,6 +38,8 @@ Floats = NDArray[np.float64]
 
 # A model with more parameters than this would need gigabytes for its Hessian alone.
 _MAX_PARAMETERS = 10_000
+# Cells of a table below which one thread is faster than several: they would wait to be woken.
+_FEW_CELLS = 100_000
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class Settings:
 def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Settings) -> Tree:
     """Grow a tree on rows of positive weight in this process."""
     names = [column_name(table, j) for j in range(table.n_columns)]
+    if table.n_rows * table.n_columns < _FEW_CELLS:
+        settings = replace(settings, n_threads=1)
     with LocalBackend(Part(remembering(table), y, weight), settings.n_threads) as backend:
         return train_on(backend, names, roles, settings)
 

@@ -1,0 +1,18 @@
+"""Fits that share even a small table between threads, which they would not do by themselves."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from glassleaf import preparation, training
+from glassleaf.backends import local
+
+
+@contextmanager
+def always_threads():
+    """Tables of any size are shared between threads, if there are several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "_FEW_CELLS", 0)
+        patch.setattr(preparation, "_SHORT", 0)
+        patch.setattr(local, "_WORTH_A_THREAD", 0)
+        yield
