@@ -434,12 +434,11 @@ def test_scaled_rows_have_the_weighted_products(rng):
 @values_or_indicators
 def test_sparse_gram_is_the_lower_triangle_of_the_weighted_products(rng, has_values):
     ptr, idx, val, plain = make_compressed(rng, 15, 4, has_values)
-    dense, factor = rng.normal(size=(15, 3)), rng.random(10)
-    square, cross = np.zeros((4, 4)), np.zeros((4, 3))
-    _kernels.sum_sparse_gram(ptr, idx, val, dense, factor, 3, 13, square, cross)
-    scaled = plain[3:13].T * factor
-    np.testing.assert_allclose(square, np.tril(scaled @ plain[3:13]), atol=1e-14)
-    np.testing.assert_allclose(cross, scaled @ dense[3:13], atol=1e-14)
+    dense, factor, gram = rng.normal(size=(15, 3)), rng.random(10), np.zeros((8, 8))
+    _kernels.sum_sparse_gram(ptr, idx, val, dense, factor, 3, 13, gram)
+    x = np.column_stack([dense, plain])[3:13]
+    np.testing.assert_allclose(gram[3:7, :7], np.tril((x.T * factor) @ x)[3:], atol=1e-14)
+    assert not gram[:3].any() and not gram[7].any() and not gram[:, 7].any()
 
 
 def test_complements_are_the_total_minus_the_other_categories(rng):

@@ -699,24 +699,27 @@ def scale_rows(dense, factor, start, stop, out):
 
 
 @_kernel
-def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, sparse_sparse, sparse_dense):
-    """Weighted products of compressed columns with each other and with the dense ones.
+def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, gram):
+    """Weighted products of compressed columns, which come after the dense ones, with all columns.
 
-    Only the lower triangle of ``sparse_sparse`` is filled.
+    Only the lower triangle of ``gram`` is added to.
     """
     has_values = val.shape[0] > 0
-    n_columns = dense.shape[1]
+    n = np.uint64(dense.shape[1])
     for i in range(start, stop):
+        x = dense[i]
         for e in range(ptr[i], ptr[i + 1]):
-            column = idx[e]
+            column = n + np.uint64(idx[e])
             scaled = factor[i - start]
             if has_values:
                 scaled *= val[e]
-            for j in range(n_columns):
-                sparse_dense[column, j] += scaled * dense[i, j]
+            row = gram[column]
+            for j in range(x.shape[0]):
+                row[j] += scaled * x[j]
             for f in range(ptr[i], e + 1):
+                other = n + np.uint64(idx[f])
                 product = scaled * val[f] if has_values else scaled
-                sparse_sparse[max(column, idx[f]), min(column, idx[f])] += product
+                gram[max(column, other), min(column, other)] += product
 
 
 @_kernel
@@ -1061,7 +1064,7 @@ def _compile_most() -> None:
     predict_raw(table, ptr, idx, one, np.ones((1, 2)), one, 0, 1, table.copy())
     sum_columns(table, ptr, idx, one, table, 0, 1, np.ones((1, 3)))
     scale_rows(table, one, 0, 1, table.copy())
-    sum_sparse_gram(ptr, idx, one, table, one, 0, 1, table.copy(), table.copy())
+    sum_sparse_gram(ptr, idx, one, table, one, 0, 1, np.ones((3, 3)))
     leaf = np.full(1, -1, dtype=np.int32)
     flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)
     find_leaves(table, leaf, one, leaf, leaf, flag, flag, first, flag, np.zeros(1, np.int64))

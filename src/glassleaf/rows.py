@@ -33,8 +33,8 @@ _UNDIVIDED_ROWS = 6_000
 _PAIR_ROWS = 131_072
 # With fewer rows per column, adding up the tasks' Hessians would cost more than computing them.
 _ROWS_PER_COLUMN = 32
-# Rows whose scaled copy stays in the processor's cache.
-_CHUNK_ROWS = 4_096
+# Size of the scaled copies of rows that stay in the processor's cache.
+_CHUNK_BYTES = 1 << 20
 
 
 @dataclass
@@ -358,12 +358,8 @@ def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
     for gram, factor in zip(out, np.ascontiguousarray(curvature.T), strict=True):
         gram[:n_dense, :n_dense] = _dense_gram(rows.dense[start:stop], factor)
         if rows.n_sparse:
-            square = np.zeros((rows.n_sparse, rows.n_sparse))
-            cross = np.zeros((rows.n_sparse, n_dense))
             given = (*rows.sparse.arrays, rows.dense, factor, start, stop)
-            _kernels.sum_sparse_gram(*given, square, cross)
-            gram[n_dense:-1, :n_dense] = cross
-            gram[n_dense:-1, n_dense:-1] = square
+            _kernels.sum_sparse_gram(*given, gram)
     return out
 
 
@@ -373,10 +369,12 @@ def _dense_gram(dense: Floats, factor: Floats) -> Floats:
         return gram if factor.max() <= 0 else gram + _dense_gram(dense, np.maximum(factor, 0.0))
     if _is_uniform(factor):
         return np.asarray(factor[0] * (dense.T @ dense))
-    products = np.zeros((dense.shape[1], dense.shape[1]))
-    memory = scratch("scaled", (min(len(dense), _CHUNK_ROWS), dense.shape[1]))
-    for first in range(0, len(dense), _CHUNK_ROWS):
-        last = min(first + _CHUNK_ROWS, len(dense))
+    n_rows, n_columns = dense.shape
+    size = max(min(_CHUNK_BYTES // (8 * max(n_columns, 1)), n_rows), 1)
+    products = np.zeros((n_columns, n_columns))
+    memory = scratch("scaled", (size, n_columns))
+    for first in range(0, n_rows, size):
+        last = min(first + size, n_rows)
         scaled = memory[: last - first]
         _kernels.scale_rows(dense, factor, first, last, scaled)
         # The product of a matrix with itself is half the work of any other, and numpy knows it.
