@@ -22,6 +22,7 @@ from glassleaf import (
 from glassleaf import rows as on_rows
 from glassleaf.backends import local
 from glassleaf.compressed import Compressed
+from glassleaf.losses import SquaredError
 from glassleaf.parts import Part
 from glassleaf.table import frame_table, raw_matrix
 from glassleaf.tree import term_matrix
@@ -266,3 +267,20 @@ def test_hessians_take_curvatures_of_any_sign(rng, n_sparse, signs):
     x = np.column_stack([dense, plain, np.ones(n)])
     own, mixed = (x.T * weight) @ x, (x.T * weight * 0.5 * y) @ x
     np.testing.assert_allclose(np.tril(sums.hessian), np.tril([own, mixed, own]), atol=1e-12)
+
+
+def test_a_column_that_is_constant_in_a_set_of_many_rows_does_not_vary_there():
+    n = 40_000
+    dense = np.where(np.arange(n)[:, None] < n // 2, [1.7, -2.1234], [0.3, 29.77])
+    nothing = Compressed(np.zeros(n + 1, dtype=np.int64), np.zeros(0, np.uint32), np.zeros(0))
+    bins = (np.arange(n) >= n // 2).astype(np.uint16)
+    block = Compressed(np.arange(n + 1), bins, np.zeros(0), per_row=1)
+    rows = on_rows.Rows(
+        dense, nothing, 0, np.ones(n), np.ones(n), [block], {0: (0, n)}, np.zeros((n, 2))
+    )
+    segments = np.array([0, 1], dtype=np.uint16)
+    sums = on_rows.segment_sums(
+        rows, 0, 0, 0, segments, 0, 2, np.ones((1, 2)), np.zeros(1), SquaredError()
+    )
+    size, moments = sums.statistics[:, :1], sums.statistics[:, 2:].reshape(2, 4, 2)
+    np.testing.assert_allclose((moments[:, 0] / size) ** 2, moments[:, 2] / size, rtol=4e-15)

@@ -462,7 +462,7 @@ def _zscore_gain(moments, vector, floor, spare):
         gain += slope * slope
         for j in range(n):
             own = of_output[j] - mean[j] * slope
-            total[j] += own * (own / variance[j])  # of tiny numbers no square is a number
+            total[j] += own * (own / variance[j])  # the square of a tiny number would be 0
     return (gain + _total(total)) * share
 
 
@@ -504,7 +504,7 @@ _NEAR = 40.0
 
 @numba.njit(inline="always")
 def _exp_of_near(x):
-    """exp(x) for abs(x) <= _NEAR, to 1e-14; beyond, that of the nearest such number.
+    """exp(x) for abs(x) <= _NEAR, to 2e-14; beyond, that of the nearest such number.
 
     Taylor's series of a 64th of it, then six squarings.
     """
@@ -670,7 +670,10 @@ def predict_raw(dense, ptr, idx, val, coef, intercept, start, stop, out):
 
 @_kernel
 def sum_columns(dense, ptr, idx, val, factors, start, stop, out):
-    """out[k, column] = sum of factors[i, k] * column over the rows, the constant 1 coming last."""
+    """out[k, column] = sum of factors[i, k] * column over the rows, the constant 1 coming last.
+
+    ``factors`` has one row per row from ``start`` on, next to each other in memory.
+    """
     width, n_dense, last = factors.shape[1], dense.shape[1], out.shape[1] - 1
     if width == 1:
         out[0, :n_dense] = np.dot(factors.reshape(-1), dense[start:stop])

@@ -572,7 +572,7 @@ default="from_dtype"
         disk. "dask": on a cluster of processes that lives as long as the fit; or on the one at an
         address, or of a client. The tree is the same; see docs/scaling.md.
     n_jobs : int or None, default=None
-        Number of threads; None: all cores. The tree does not depend on it.
+        Largest number of threads; None: all cores. The tree does not depend on it.
     verbose : int, default=0
         1: report every batch of nodes on standard error; 2: every pass over the rows.
     random_state : int, RandomState or None, default=None

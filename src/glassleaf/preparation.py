@@ -36,7 +36,7 @@ _log = logging.getLogger("glassleaf")
 _BLOCK_BYTES = {True: 1 << 20, False: 1 << 23}
 # Rows below which columns are read by one thread: numpy's part of the work is over so soon that
 # several would wait for each other's Python.
-_SHORT = 60_000
+_SHORT_ROWS = 60_000
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, wishes: Wishes) 
     weighted = targets.low_weight != targets.high_weight
     units = _target_units(targets, wishes)
     per_shard = targets.n_rows // backend.n_shards
-    if per_shard < _SHORT:
+    if per_shard < _SHORT_ROWS:
         wishes = replace(wishes, n_threads=1)
     found = _summaries(backend, per_shard, roles, wishes, weighted, limit)
     columns = tuple(

@@ -33,8 +33,10 @@ _UNDIVIDED_ROWS = 6_000
 _PAIR_ROWS = 131_072
 # With fewer rows per column, adding up the tasks' Hessians would cost more than computing them.
 _ROWS_PER_COLUMN = 32
-# Size of the scaled copies of rows that stay in the processor's cache.
+# Rows are scaled in chunks of this size, which stay in the processor's cache, but not of fewer rows
+# per column: adding up the chunks' products would cost more than computing them.
 _CHUNK_BYTES = 1 << 20
+_CHUNK_ROWS_PER_COLUMN = 4
 
 
 @dataclass
@@ -122,7 +124,8 @@ def _both(operation: np.ufunc, mine: Any, other: Any) -> Any:
 class SegmentSums:
     """Statistics of several sets of rows, and sums at given parameters; the first axis is the set.
 
-    Models of the sets, and of unions of them, can be fitted from these.
+    The other axes are those of ``ModelSums``. Models of the sets, and of unions of them, can be
+    fitted from these.
     """
 
     statistics: Floats
@@ -370,7 +373,8 @@ def _dense_gram(dense: Floats, factor: Floats) -> Floats:
     if _is_uniform(factor):
         return np.asarray(factor[0] * (dense.T @ dense))
     n_rows, n_columns = dense.shape
-    size = max(min(_CHUNK_BYTES // (8 * max(n_columns, 1)), n_rows), 1)
+    in_cache = _CHUNK_BYTES // (8 * max(n_columns, 1))
+    size = max(min(max(in_cache, _CHUNK_ROWS_PER_COLUMN * n_columns), n_rows), 1)
     products = np.zeros((n_columns, n_columns))
     memory = scratch("scaled", (size, n_columns))
     for first in range(0, n_rows, size):
@@ -409,13 +413,7 @@ def segment_sums(
         sets.order, ends, start, rows.dense, *rows.sparse.arrays,
         slope * weight[:, None], curvature * weight[:, None], gradient, grams,
     )  # fmt: skip
-    if _is_uniform(weight) and _is_uniform(curvature[:, 0]):  # then they are products of columns
-        plain = grams[:, 0] / curvature[0, 0]
-        squares = np.diagonal(plain, axis1=1, axis2=2)[:, :-1]
-        by_weight = np.stack([plain[:, -1, :-1], squares], axis=1)
-        moments = np.stack([by_weight, by_weight / weight[0]], axis=2)
-    else:
-        moments = _moments_by_both(rows, start, sets, weight)
+    moments = _moments_by_both(rows, start, sets, weight)
     return SegmentSums(
         np.column_stack(
             [
@@ -564,7 +562,7 @@ def _whole_sums(rows: Rows, node: int, n_columns: int, squares: bool, ranges: bo
     if squares:
         weight = np.ascontiguousarray(vectors[:, -1])
         of_weight = _moments(rows, start, _one_set(stop - start), weight)
-        moments[0, width, : rows.n_kept] = of_weight[0, 1]
+        moments[0, width - 1 :, : rows.n_kept] = of_weight[0]
     if not ranges:
         return BinSums(count, values, moments)
     return BinSums(count, values, moments, *_ranges(rows, node, _one_bin(stop), 1))

@@ -19,6 +19,12 @@ def inverse(spread: Floats) -> Floats:
     return np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
+def stored_parameters(theta: Floats, mean: Floats, factor: Floats) -> tuple[Floats, Floats]:
+    """Coefficients and intercepts for columns as they are, from those for (x - mean) * factor."""
+    coef = theta[:, :-1] * factor
+    return coef, theta[:, -1] - coef @ mean
+
+
 class Standardizing:
     """The change of columns of one node (``mean`` and ``spread`` are vectors) or of several.
 
@@ -32,8 +38,7 @@ class Standardizing:
 
     def at_rows(self, theta: Floats) -> tuple[Floats, Floats]:
         """Coefficients and intercepts for the columns that rows hold, from a node's parameters."""
-        coef = theta[:, :-1] * self._factor
-        return self._layout.reduce_coef(coef, theta[:, -1] - coef @ self._mean)
+        return self._layout.reduce_coef(*stored_parameters(theta, self._mean, self._factor))
 
     def gradients(self, sums: Floats) -> Floats:
         """Sums of factors times columns, the constant 1 last, one row per factor or node."""

@@ -23,7 +23,7 @@ from glassleaf.losses import Loss
 from glassleaf.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 from glassleaf.renormalizers import NodeUnits
 from glassleaf.selection import eliminate
-from glassleaf.standardizing import Standardizing, inverse
+from glassleaf.standardizing import Standardizing, inverse, stored_parameters
 
 Floats = NDArray[np.float64]
 
@@ -86,8 +86,7 @@ class NodeModel:
 
     def stored_parameters(self) -> tuple[Floats, Floats]:
         """Coefficients and intercepts for columns as they are stored."""
-        coef = self.theta[:, :-1] * inverse(self.spread)
-        return coef, self.theta[:, -1] - coef @ self.mean
+        return stored_parameters(self.theta, self.mean, inverse(self.spread))
 
     def with_column(self, place: int) -> NodeModel:
         """The same model and one more, unused column, of about mean 0 and spread 1."""
