@@ -645,51 +645,39 @@ def multiclass_log_loss(y, raw, far_wrong, value, slope, curvature):
 @_kernel
 def predict_raw(dense, ptr, idx, val, coef, intercept, start, stop, out):
     """out[i, k] = intercept[k] + the product of row i and coef[k], dense columns first."""
-    n_outputs, n_dense = out.shape[1], dense.shape[1]
-    if n_outputs == 1:  # a product with one vector is much faster asked for as such
-        column = np.dot(dense[start:stop], coef[0, :n_dense])
-        for i in range(stop - start):
-            out[i, 0] = column[i] + intercept[0]
-    else:
-        of_dense = np.ascontiguousarray(coef[:, :n_dense].T)
-        table = np.dot(dense[start:stop], of_dense)
-        for i in range(stop - start):
-            for k in range(n_outputs):
-                out[i, k] = table[i, k] + intercept[k]
-    if coef.shape[1] == n_dense:
-        return
-    has_values, of_sparse = val.shape[0] > 0, coef[:, n_dense:]
-    for i in range(start, stop):
-        for k in range(n_outputs):
-            product = 0.0
-            for e in range(ptr[i], ptr[i + 1]):
-                weight = of_sparse[k, idx[e]]
-                product += val[e] * weight if has_values else weight
-            out[i - start, k] += product
+    n_dense, has_values = dense.shape[1], val.shape[0] > 0
+    of_sparse = coef[:, n_dense:]
+    for k in range(out.shape[1]):
+        product = np.dot(dense[start:stop], coef[k, :n_dense])
+        for i in range(start, stop):
+            raw = intercept[k] + product[i - start]
+            if coef.shape[1] > n_dense:
+                for e in range(ptr[i], ptr[i + 1]):
+                    weight = of_sparse[k, idx[e]]
+                    raw += val[e] * weight if has_values else weight
+            out[i - start, k] = raw
 
 
 @_kernel
 def sum_columns(dense, ptr, idx, val, factors, start, stop, out):
-    """out[k, column] = sum of factors[i, k] * column over the rows, the constant 1 coming last.
-
-    ``factors`` has one row per row from ``start`` on, next to each other in memory.
-    """
-    width, n_dense, last = factors.shape[1], dense.shape[1], out.shape[1] - 1
-    if width == 1:
-        out[0, :n_dense] = np.dot(factors.reshape(-1), dense[start:stop])
-    else:
-        out[:, :n_dense] = np.dot(factors.T, dense[start:stop])
-    has_values, of_sparse = val.shape[0] > 0, out[:, n_dense:last]
-    of_sparse[:] = 0.0
-    for k in range(width):
+    """out[k, column] = sum of factors[i, k] * column over the rows, the constant 1 coming last."""
+    n_dense, last, has_values = dense.shape[1], out.shape[1] - 1, val.shape[0] > 0
+    of_sparse = out[:, n_dense:last]
+    own = np.empty(stop - start)
+    for k in range(out.shape[0]):
         total = 0.0
-        for i in range(start, stop):
-            factor = factors[i - start, k]
-            total += factor
-            if last > n_dense:
+        for i in range(stop - start):
+            own[i] = factors[i, k]
+            total += own[i]
+        of_dense = np.dot(own, dense[start:stop])
+        for j in range(last):
+            out[k, j] = of_dense[j] if j < n_dense else 0.0
+        out[k, last] = total
+        if last > n_dense:
+            for i in range(start, stop):
+                factor = own[i - start]
                 for e in range(ptr[i], ptr[i + 1]):
                     of_sparse[k, idx[e]] += factor * val[e] if has_values else factor
-        out[k, last] = total
 
 
 @_kernel
@@ -742,16 +730,18 @@ def standardize_grams(grams, n_dense, members, first, mean, factor, out):
             own[a, n] = own[n, a] = given[kept, a]
         own[n, n] = given[kept, kept]
         for g in range(n - kept):
-            row = own[kept + g]
-            row[:] = own[n]
-            for m in range(first[g], first[g + 1]):
-                of_member = own[n_dense + members[m]]
-                for b in range(kept):
-                    row[b] -= of_member[b]
-                row[n] -= of_member[n]
+            c = kept + g
             for b in range(kept):
-                own[b, kept + g] = row[b]
-            own[n, kept + g] = row[n]
+                own[c, b] = own[n, b]
+            own[c, n] = own[n, n]
+            for m in range(first[g], first[g + 1]):
+                member = n_dense + members[m]
+                for b in range(kept):
+                    own[c, b] -= own[member, b]
+                own[c, n] -= own[member, n]
+            for b in range(kept):
+                own[b, c] = own[c, b]
+            own[n, c] = own[c, n]
         for g in range(n - kept):
             for h in range(n - kept):
                 total = own[kept + g, n]
