@@ -33,10 +33,8 @@ _UNDIVIDED_ROWS = 6_000
 _PAIR_ROWS = 131_072
 # With fewer rows per column, adding up the tasks' Hessians would cost more than computing them.
 _ROWS_PER_COLUMN = 32
-# Rows are scaled in chunks of this size, which stay in the processor's cache, but not of fewer rows
-# per column: adding up the chunks' products would cost more than computing them.
-_CHUNK_BYTES = 1 << 20
-_CHUNK_ROWS_PER_COLUMN = 4
+# Rows whose scaled copy stays in the processor's cache.
+_CHUNK_ROWS = 4_096
 
 
 @dataclass
@@ -373,12 +371,10 @@ def _dense_gram(dense: Floats, factor: Floats) -> Floats:
     if _is_uniform(factor):
         return np.asarray(factor[0] * (dense.T @ dense))
     n_rows, n_columns = dense.shape
-    in_cache = _CHUNK_BYTES // (8 * max(n_columns, 1))
-    size = max(min(max(in_cache, _CHUNK_ROWS_PER_COLUMN * n_columns), n_rows), 1)
     products = np.zeros((n_columns, n_columns))
-    memory = scratch("scaled", (size, n_columns))
-    for first in range(0, n_rows, size):
-        last = min(first + size, n_rows)
+    memory = scratch("scaled", (min(n_rows, _CHUNK_ROWS), n_columns))
+    for first in range(0, n_rows, _CHUNK_ROWS):
+        last = min(first + _CHUNK_ROWS, n_rows)
         scaled = memory[: last - first]
         _kernels.scale_rows(dense, factor, first, last, scaled)
         # The product of a matrix with itself is half the work of any other, and numpy knows it.
