@@ -535,36 +535,33 @@ def _exp_of_near(x):
 
 
 @_arithmetic
+def _exponentials(x, sign, out):
+    """exp(sign * x), which may be large but never overflows."""
+    for i in range(x.shape[0]):
+        out[i] = _exp_of_near(sign * x[i])
+    for i in range(x.shape[0]):
+        if abs(x[i]) > _NEAR:
+            out[i] = np.exp(min(sign * x[i], LARGEST_EXPONENT))
+
+
+@_arithmetic
 def poisson(y, raw, value, slope, curvature):
+    _exponentials(raw, 1.0, curvature)
     for i in range(y.shape[0]):
-        mean = _exp_of_near(raw[i])
-        value[i] = mean - y[i] * raw[i]
-        slope[i] = mean - y[i]
-        curvature[i] = mean
+        value[i] = curvature[i] - y[i] * raw[i]
+        slope[i] = curvature[i] - y[i]
     for i in range(y.shape[0]):
-        if abs(raw[i]) > _NEAR:
-            mean = np.exp(min(raw[i], LARGEST_EXPONENT))
-            value[i] = mean - y[i] * raw[i]
-            slope[i] = mean - y[i]
-            curvature[i] = mean
         if y[i] > 0:
             value[i] += y[i] * np.log(y[i]) - y[i]
 
 
 @_arithmetic
 def gamma(y, raw, value, slope, curvature):
+    _exponentials(raw, -1.0, curvature)
     for i in range(y.shape[0]):
-        ratio = y[i] * _exp_of_near(-raw[i])
-        value[i] = ratio + raw[i]
-        slope[i] = 1.0 - ratio
-        curvature[i] = ratio
-    for i in range(y.shape[0]):
-        if abs(raw[i]) > _NEAR:
-            ratio = y[i] * np.exp(min(-raw[i], LARGEST_EXPONENT))
-            value[i] = ratio + raw[i]
-            slope[i] = 1.0 - ratio
-            curvature[i] = ratio
-        value[i] -= np.log(y[i]) + 1.0
+        curvature[i] *= y[i]
+        value[i] = curvature[i] + raw[i] - np.log(y[i]) - 1.0
+        slope[i] = 1.0 - curvature[i]
 
 
 @numba.njit(inline="always")

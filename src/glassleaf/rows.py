@@ -365,6 +365,7 @@ def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
 
 
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
+    """The same of the dense columns alone, for one factor per row."""
     if factor.min(initial=0.0) < 0:  # as between two classes
         gram = -_dense_gram(dense, np.maximum(-factor, 0.0))
         return gram if factor.max() <= 0 else gram + _dense_gram(dense, np.maximum(factor, 0.0))
@@ -548,11 +549,11 @@ def bin_sums(
 def _whole_sums(rows: Rows, node: int, n_columns: int, squares: bool, ranges: bool) -> BinSums:
     start, stop = rows.spans[node]
     vectors = rows.vectors[start:stop]
-    sums = _column_sums(rows, start, stop, vectors)
-    count, values = np.array([stop - start]), sums[:, -1][None]
+    count = np.array([stop - start])
     if not n_columns:
-        return BinSums(count, values)
-    width = vectors.shape[1]
+        return BinSums(count, vectors.sum(axis=0)[None])
+    sums = _column_sums(rows, start, stop, vectors)
+    values, width = sums[:, -1][None], vectors.shape[1]
     moments = np.zeros((1, width + squares, n_columns))
     moments[0, :width, : rows.n_kept] = sums[:, :-1]
     if squares:
