@@ -269,3 +269,14 @@ def test_formulas_in_names_are_not_drawn(rng):
         texts = [text.get_text() for text in drawn.figure_.findobj(matplotlib.text.Text)]
         assert any(r"\$" in text for text in texts)
         assert not any("$" in text.replace(r"\$", "") for text in texts)
+
+
+def test_texts_of_a_leaf_do_not_touch_where_there_are_few_features(rng):
+    X = rng.normal(size=(400, 1))
+    model = ModelTreeRegressor(max_depth=1).fit(X, np.abs(X[:, 0]))
+    display = TreeDisplay.from_estimator(model)
+    display.figure_.canvas.draw()
+    texts = {text.get_text(): text.get_window_extent() for text in display.ax_.texts}
+    leaf = next(box for text, box in texts.items() if text == "leaf 1")
+    rows = next(box for text, box in texts.items() if " rows (" in text)
+    assert not leaf.overlaps(rows)

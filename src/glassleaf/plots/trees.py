@@ -24,6 +24,8 @@ from glassleaf.plots.style import (
 
 # Inches that a level of the tree, a column of bars and a leaf take.
 _LEVEL, _COLUMN, _LEAF, _HEADER = 1.9, 1.05, 0.62, 1.15
+# Inches that the legend takes: in a narrower figure it would push everything else together.
+_LEGEND_WIDTH = 6.8
 
 _LEGEND = (
     "bars: influence on the score (spread of what the feature adds in the leaf);"
@@ -70,7 +72,7 @@ class TreeDisplay:
         explanation = self.explanation
         names = list(explanation.importance)[: self.max_features]
         depth = max(node.depth for node in explanation.nodes)
-        width = max(depth, 0.2) * _LEVEL + 2.0 + _COLUMN * len(names)
+        width = max(max(depth, 0.2) * _LEVEL + 2.0 + _COLUMN * len(names), _LEGEND_WIDTH)
         height = _HEADER + _LEAF * len(explanation.leaves)
         self.ax_ = new_axes(ax, (width, height))
         self.figure_ = self.ax_.figure
