@@ -119,15 +119,15 @@ def test_bars_of_the_tree_are_coefficient_times_spread(rng):
     assert widths[0] / widths[1] == pytest.approx(expected[0] / expected[1], rel=0.01)
 
 
-@pytest.mark.parametrize("max_leaf_nodes", [3, 16])
-def test_no_text_of_the_tree_covers_another(rng, max_leaf_nodes):
+@pytest.mark.parametrize(("max_leaf_nodes", "max_features"), [(3, 6), (16, 6), (2, 1)])
+def test_no_text_of_the_tree_covers_another(rng, max_leaf_nodes, max_features):
     X = pd.DataFrame(
         rng.normal(size=(3000, 8)), columns=[f"a rather long name {k}" for k in "abcdefgh"]
     )
     y = sum(np.abs(X.iloc[:, k]) * X.iloc[:, 7 - k] for k in range(4))
     model = bare.regressor(max_leaf_nodes=max_leaf_nodes, max_depth=None).fit(X, y)
     assert model.get_n_leaves() == max_leaf_nodes
-    display = TreeDisplay.from_estimator(model)
+    display = TreeDisplay.from_estimator(model, max_features=max_features)
     display.figure_.canvas.draw()
     texts = [text for text in display.ax_.texts if text.get_rotation() == 0]
     boxes = [text.get_window_extent() for text in texts]
@@ -269,14 +269,3 @@ def test_formulas_in_names_are_not_drawn(rng):
         texts = [text.get_text() for text in drawn.figure_.findobj(matplotlib.text.Text)]
         assert any(r"\$" in text for text in texts)
         assert not any("$" in text.replace(r"\$", "") for text in texts)
-
-
-def test_texts_of_a_leaf_do_not_touch_where_there_are_few_features(rng):
-    X = rng.normal(size=(400, 1))
-    model = ModelTreeRegressor(max_depth=1).fit(X, np.abs(X[:, 0]))
-    display = TreeDisplay.from_estimator(model)
-    display.figure_.canvas.draw()
-    texts = {text.get_text(): text.get_window_extent() for text in display.ax_.texts}
-    leaf = next(box for text, box in texts.items() if text == "leaf 1")
-    rows = next(box for text, box in texts.items() if " rows (" in text)
-    assert not leaf.overlaps(rows)
