@@ -191,20 +191,42 @@ def test_sum_uniform_is_all_sums_at_once(rng, n, n_columns, width, with_squares)
     np.testing.assert_allclose(values, indicator[rows].T @ vectors[rows])
 
 
+@pytest.mark.parametrize("n, n_columns", [(20, 0), (20, 4), (3000, 18), (300, 40)])
+@pytest.mark.parametrize("per_row", [0, 3])
+def test_sum_one_output_is_all_sums_at_once(rng, n, n_columns, per_row):
+    ptr, bins, indicator = make_block(rng, n)
+    if per_row:
+        table = rng.integers(0, 7, (n, 3))
+        ptr, bins = 3 * np.arange(n + 1), table.ravel().astype(np.uint16)
+        indicator = np.array([np.bincount(row, minlength=7) for row in table])
+    vectors, dense = rng.random((n, 2)), rng.normal(size=(n, n_columns))
+    count, values = np.zeros(7, dtype=np.int64), np.zeros((7, 2))
+    moments = np.zeros((7, 3, n_columns + 2))
+    where = (ptr, bins, per_row, vectors, dense, 4, n - 2)
+    memory = np.full((7, 3 * n_columns + 3), np.nan)
+    _kernels.sum_one_output(*where, memory, count, values, moments)
+    rows = slice(4, n - 2)
+    expected = plain_moments(indicator[rows], vectors[rows], dense[rows], with_squares=True)
+    np.testing.assert_allclose(moments[:, :, :n_columns], expected, rtol=1e-7, atol=1e-11)
+    assert (moments[:, :, n_columns:] == 0).all()
+    assert (count == indicator[rows].sum(axis=0)).all()
+    np.testing.assert_allclose(values, indicator[rows].T @ vectors[rows])
+
+
+@with_or_without_squares
 @values_or_indicators
 @pytest.mark.parametrize("width", [2, 4])
-def test_sum_sparse_agrees_with_the_plain_matrix(rng, width, has_values):
+def test_sum_sparse_agrees_with_the_plain_matrix(rng, width, has_values, with_squares):
     ptr, bins, indicator = make_block(rng, 20)
     vectors = rng.random((20, width))
     s_ptr, idx, val, plain = make_compressed(rng, 20, 5, has_values)
-    total = np.zeros((7, 5, width + has_values))
-    _kernels.sum_sparse(ptr, bins, vectors, s_ptr, idx, val, 4, 18, total)
+    moments = np.full((7, width + with_squares, 8), 7.0)
+    total, here = np.zeros((7, 5, width + has_values)), moments[:, :, 2:7]
+    _kernels.sum_sparse(ptr, bins, vectors, s_ptr, idx, val, 4, 18, total, here)
     rows = slice(4, 18)
-    expected = np.einsum("ib,ik,ij->bjk", indicator[rows], vectors[rows], plain[rows])
-    np.testing.assert_allclose(total[:, :, :width], expected, atol=1e-14)
-    if has_values:
-        expected = np.einsum("ib,i,ij->bj", indicator[rows], vectors[rows, -1], plain[rows] ** 2)
-        np.testing.assert_allclose(total[:, :, width], expected, atol=1e-14)
+    expected = plain_moments(indicator[rows], vectors[rows], plain[rows], with_squares)
+    np.testing.assert_allclose(here, expected, atol=1e-14)
+    assert (moments[:, :, :2] == 7).all() and (moments[:, :, 7:] == 7).all()
 
 
 def test_ranges_dense_are_the_ranges_of_every_bin(rng):
@@ -426,9 +448,10 @@ def test_column_sums_are_the_matrix_product(rng, has_values, n_dense, n_sparse, 
 
 
 def test_scaled_rows_have_the_weighted_products(rng):
-    dense, factor, out = rng.normal(size=(9, 3)), rng.random(9), np.empty((5, 3))
+    dense, factor, out = rng.normal(size=(9, 3)), rng.random(9), np.empty((5, 4))
     _kernels.scale_rows(dense, factor, 2, 7, out)
-    np.testing.assert_allclose(out.T @ out, (dense[2:7].T * factor[2:7]) @ dense[2:7], atol=1e-14)
+    x = np.column_stack([dense, np.ones(9)])[2:7]
+    np.testing.assert_allclose(out.T @ out, (x.T * factor[2:7]) @ x, atol=1e-14)
 
 
 @values_or_indicators
@@ -436,9 +459,10 @@ def test_sparse_gram_is_the_lower_triangle_of_the_weighted_products(rng, has_val
     ptr, idx, val, plain = make_compressed(rng, 15, 4, has_values)
     dense, factor, gram = rng.normal(size=(15, 3)), rng.random(10), np.zeros((8, 8))
     _kernels.sum_sparse_gram(ptr, idx, val, dense, factor, 3, 13, gram)
-    x = np.column_stack([dense, plain])[3:13]
-    np.testing.assert_allclose(gram[3:7, :7], np.tril((x.T * factor) @ x)[3:], atol=1e-14)
-    assert not gram[:3].any() and not gram[7].any() and not gram[:, 7].any()
+    x = np.column_stack([dense, plain, np.ones(15)])[3:13]
+    expected = np.tril((x.T * factor) @ x)
+    expected[:3], expected[7, :3], expected[7, 7] = 0, 0, 0  # products without compressed columns
+    np.testing.assert_allclose(gram, expected, atol=1e-14)
 
 
 def test_complements_are_the_total_minus_the_other_categories(rng):
@@ -623,8 +647,9 @@ def test_the_first_run_calls_every_kernel_that_most_fits_need(monkeypatch):
     _kernels.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
     _kernels._compile_most()
     losses = {"huber", "poisson", "gamma", "multiclass_log_loss"}
+    several_outputs = {"row_length", "sum_uniform"}
     constrained, of_parts = {"descend_coordinates"}, {"merge_values", "put_together"}
-    assert set(kernels) - called == losses | constrained | of_parts
+    assert set(kernels) - called == losses | several_outputs | constrained | of_parts
 
 
 def test_log_loss_far_out_agrees_with_the_library():

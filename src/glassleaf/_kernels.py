@@ -177,6 +177,53 @@ def sum_values(block_ptr, block_bins, vectors, start, stop, count, total):
                 total[b, k] += vectors[i, k]
 
 
+# So many rows are added to the bins of one feature, then of the next: the rows and these bins stay
+# in the processor's cache meanwhile.
+_ROWS_PER_FEATURE = 2048
+
+
+@_kernel
+def sum_one_output(
+    block_ptr, block_bins, per_row, vectors, dense, start, stop, sums, count, values, moments
+):
+    """``sum_values`` and ``sum_dense`` for vectors of one output, and with squares.
+
+    This is by far the commonest. ``per_row`` is the number of bins in every row, or 0 where it
+    differs. ``sums`` is memory of any content, a row per bin, in which all that is added to at the
+    same time lies side by side: three numbers per column, and three more.
+    """
+    n, n_places = dense.shape[1], max(per_row, 1)
+    for b in range(sums.shape[0]):
+        for j in range(sums.shape[1]):
+            sums[b, j] = 0.0
+    for first in range(start, stop, _ROWS_PER_FEATURE):
+        last = min(first + _ROWS_PER_FEATURE, stop)
+        for place in range(n_places):
+            for i in range(first, last):
+                begin, end = block_ptr[i], block_ptr[i + 1]
+                if per_row > 0:
+                    begin = i * per_row + place
+                    end = begin + 1
+                x, output, weight = dense[i], vectors[i, 0], vectors[i, 1]
+                for e in range(begin, end):
+                    own = sums[block_bins[e]]
+                    of_output, of_weight, squares = own[:n], own[n : 2 * n], own[2 * n : 3 * n]
+                    for j in range(n):
+                        weighted = weight * x[j]
+                        of_output[j] += output * x[j]
+                        of_weight[j] += weighted
+                        squares[j] += weighted * x[j]
+                    own[3 * n] += output
+                    own[3 * n + 1] += weight
+                    own[3 * n + 2] += 1.0
+    for b in range(sums.shape[0]):
+        for k in range(3):
+            for j in range(n):
+                moments[b, k, j] = sums[b, k * n + j]
+        values[b, 0], values[b, 1] = sums[b, 3 * n], sums[b, 3 * n + 1]
+        count[b] = np.int64(sums[b, 3 * n + 2])
+
+
 # The products of so many rows stay in the processor's cache.
 _KEPT_ROWS = 128
 # Numbers that one round of a vectorized loop adds; what is left over costs as much as a round each.
@@ -254,10 +301,12 @@ def sum_dense(block_ptr, block_bins, vectors, dense, start, stop, moments):
 
 
 @_kernel
-def sum_sparse(block_ptr, block_bins, vectors, ptr, idx, val, start, stop, total):
-    """The same as ``sum_dense`` for compressed columns; total is indexed [b, column, k].
+def sum_sparse(block_ptr, block_bins, vectors, ptr, idx, val, start, stop, total, moments):
+    """The same as ``sum_dense`` for compressed columns, whose sums before do not count.
 
-    With values other than 1, the weighted squares come after the vector's own sums.
+    They are collected in ``total``, indexed [b, column, k], where what is added to at the same time
+    lies together. With values other than 1 it has room for the weighted squares; indicators are
+    their own squares.
     """
     width = vectors.shape[1]
     if val.shape[0] == 0 and width == 2:  # indicators and one output: by far the commonest
@@ -284,6 +333,12 @@ def sum_sparse(block_ptr, block_bins, vectors, ptr, idx, val, start, stop, total
                     for k in range(width):
                         total[b, idx[f], k] += vectors[i, k] * val[f]
                     total[b, idx[f], width] += weight * val[f] * val[f]
+    last = total.shape[2] - 1
+    for b in range(total.shape[0]):
+        for k in range(moments.shape[1]):
+            source = min(k, last)
+            for column in range(total.shape[1]):
+                moments[b, k, column] = total[b, column, source]
 
 
 @_kernel
@@ -679,20 +734,26 @@ def sum_columns(dense, ptr, idx, val, factors, start, stop, out):
 
 @_kernel
 def scale_rows(dense, factor, start, stop, out):
-    """Rows times the square root of their factors; numpy's own loop starts anew for every row."""
+    """Rows, and a constant 1 after them, times the square root of their factors.
+
+    numpy's own loop would start anew for every row.
+    """
+    n = dense.shape[1]
     for i in range(start, stop):
         root, x, own = np.sqrt(factor[i]), dense[i], out[i - start]
-        for j in range(dense.shape[1]):
+        for j in range(n):
             own[j] = root * x[j]
+        own[n] = root
 
 
 @_kernel
 def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, gram):
     """Weighted products of compressed columns, which come after the dense ones, with all columns.
 
-    Only the lower triangle of ``gram`` is added to.
+    The constant 1 is the last column. Only the lower triangle of ``gram`` is added to.
     """
     has_values = val.shape[0] > 0
+    of_one = gram[gram.shape[0] - 1]
     n = np.uint64(dense.shape[1])
     for i in range(start, stop):
         x = dense[i]
@@ -701,6 +762,7 @@ def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, gram):
             scaled = factor[i - start]
             if has_values:
                 scaled *= val[e]
+            of_one[column] += scaled
             row = gram[column]
             for j in range(x.shape[0]):
                 row[j] += scaled * x[j]
@@ -1030,14 +1092,14 @@ def _compile_most() -> None:
     sum_values(ptr, bins, table, 0, 1, count, table.copy())
     cube = np.zeros((1, 1, 1))
     sum_dense(ptr, bins, table, table, 0, 1, cube.copy())
-    memory = np.empty((1, row_length(1, 1, 1)))
-    sum_uniform(bins, 1, table, table, 0, 1, memory, count, table.copy(), cube.copy())
-    sum_sparse(ptr, bins, table, ptr, idx, none, 0, 1, cube)
+    both = np.ones((1, 2))
+    memory, sums = np.empty((1, 6)), np.zeros((1, 3, 1))
+    sum_one_output(ptr, bins, 1, both, table, 0, 1, memory, count, both.copy(), sums)
+    sum_sparse(ptr, bins, table, ptr, idx, none, 0, 1, cube, np.zeros((1, 1, 2))[:, :, 1:])
     no_group = np.zeros(1, dtype=np.int64)
     fill_complements(table, 1, rows[:0], no_group, one)
     of_feature, flags = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
     combine_sides(table, of_feature, of_feature + 1, flags, flags, 0, table.copy(), table.copy())
-    both = np.ones((1, 2))
     zscore_gains(
         np.ones((1, 3)), both, both, of_feature, of_feature + 1, flags, flags, one, one.copy()
     )
@@ -1053,7 +1115,7 @@ def _compile_most() -> None:
     sum_moments(*where, one, np.zeros((1, 2, 2)))
     predict_raw(table, ptr, idx, one, np.ones((1, 2)), one, 0, 1, table.copy())
     sum_columns(table, ptr, idx, one, table, 0, 1, np.ones((1, 3)))
-    scale_rows(table, one, 0, 1, table.copy())
+    scale_rows(table, one, 0, 1, both.copy())
     sum_sparse_gram(ptr, idx, one, table, one, 0, 1, np.ones((3, 3)))
     leaf = np.full(1, -1, dtype=np.int32)
     flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)

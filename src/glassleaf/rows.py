@@ -352,12 +352,16 @@ def model_sums(
 
 
 def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
-    """Sums of curvature times the products of all pairs of columns, the constant 1 last."""
+    """Sums of curvature times the products of all pairs of columns, the constant 1 last.
+
+    Only the lower triangles, and what lies between the dense columns, are filled.
+    """
     n_dense, size = rows.dense.shape[1], rows.n_kept + 1
     out = np.zeros((curvature.shape[1], size, size))
-    out[:, -1] = _column_sums(rows, start, stop, curvature)
     for gram, factor in zip(out, np.ascontiguousarray(curvature.T), strict=True):
-        gram[:n_dense, :n_dense] = _dense_gram(rows.dense[start:stop], factor)
+        of_dense = _dense_gram(rows.dense[start:stop], factor)
+        gram[:n_dense, :n_dense] = of_dense[:-1, :-1]
+        gram[-1, :n_dense], gram[-1, -1] = of_dense[-1, :-1], of_dense[-1, -1]
         if rows.n_sparse:
             given = (*rows.sparse.arrays, rows.dense, factor, start, stop)
             _kernels.sum_sparse_gram(*given, gram)
@@ -365,15 +369,17 @@ def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
 
 
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
-    """The same of the dense columns alone, for one factor per row."""
+    """The same of the dense columns and the constant alone, for one factor per row."""
     if factor.min(initial=0.0) < 0:  # as between two classes
         gram = -_dense_gram(dense, np.maximum(-factor, 0.0))
         return gram if factor.max() <= 0 else gram + _dense_gram(dense, np.maximum(factor, 0.0))
-    if _is_uniform(factor):
-        return np.asarray(factor[0] * (dense.T @ dense))
     n_rows, n_columns = dense.shape
-    products = np.zeros((n_columns, n_columns))
-    memory = scratch("scaled", (min(n_rows, _CHUNK_ROWS), n_columns))
+    products = np.zeros((n_columns + 1, n_columns + 1))
+    if _is_uniform(factor):
+        products[:-1, :-1] = dense.T @ dense
+        products[-1, :-1], products[-1, -1] = np.ones(n_rows) @ dense, n_rows
+        return np.asarray(factor[0] * products)
+    memory = scratch("scaled", (min(n_rows, _CHUNK_ROWS), n_columns + 1))
     for first in range(0, n_rows, _CHUNK_ROWS):
         last = min(first + _CHUNK_ROWS, n_rows)
         scaled = memory[: last - first]
@@ -532,7 +538,10 @@ def bin_sums(
         _kernels.sum_values(*where, rows.vectors, start, stop, count, values)
         return BinSums(count, values)
     moments = np.zeros((n_bins, width + squares, n_columns))
-    if given.per_row > 0:
+    if width == 2 and squares:
+        sums = scratch("bins", (n_bins, 3 * rows.dense.shape[1] + 3))
+        _kernels.sum_one_output(*where, given.per_row, *here, sums, count, values, moments)
+    elif given.per_row > 0:
         length = _kernels.row_length(width + squares, rows.dense.shape[1], width)
         sums = scratch("bins", (n_bins, length))
         _kernels.sum_uniform(given.idx, given.per_row, *here, sums, count, values, moments)
@@ -576,14 +585,11 @@ def _add_sparse_moments(
     stop: int,
     moments: Floats,
 ) -> None:
-    width, has_values = rows.vectors.shape[1], len(rows.sparse.val) > 0
-    # What is added to at the same time lies together: the sums of one column by all vectors.
-    total = np.zeros((len(moments), rows.n_sparse, width + has_values))
-    _kernels.sum_sparse(*where, rows.vectors, *rows.sparse.arrays, start, stop, total)
-    here = slice(rows.dense.shape[1], rows.n_kept)
-    moments[:, :width, here] = total[:, :, :width].transpose(0, 2, 1)
-    if moments.shape[1] > width:  # the last are the squares, or indicators, which are their own
-        moments[:, width, here] = total[:, :, -1]
+    has_values = len(rows.sparse.val) > 0
+    total = scratch("sparse", (len(moments), rows.n_sparse, rows.vectors.shape[1] + has_values))
+    total.fill(0.0)
+    here = moments[:, :, rows.dense.shape[1] : rows.n_kept]
+    _kernels.sum_sparse(*where, rows.vectors, *rows.sparse.arrays, start, stop, total, here)
 
 
 def _ranges(
