@@ -447,6 +447,26 @@ def test_column_sums_are_the_matrix_product(rng, has_values, n_dense, n_sparse, 
     np.testing.assert_allclose(out, expected, atol=1e-13)
 
 
+@values_or_indicators
+@pytest.mark.parametrize("n, n_dense", [(20, 3), (20, 0), (1500, 5)])
+def test_sums_of_log_loss_are_those_of_its_parts(rng, n, n_dense, has_values):
+    ptr, idx, val, plain = make_compressed(rng, n, 4, has_values)
+    dense, y, weight = rng.normal(size=(n, n_dense)), rng.integers(0, 2, n) * 1.0, rng.random(n)
+    coef, intercept = rng.normal(size=(1, n_dense + 4)), rng.normal(size=1)
+    gradient, curvature = np.full((1, n_dense + 5), np.nan), np.empty(n - 7)
+    given = (dense, ptr, idx, val, y, weight, coef, intercept, 3.0, 5, n - 2)
+    loss = _kernels.sum_log_loss(*given, gradient, curvature)
+    x, w = np.column_stack([dense, plain, np.ones(n)])[5 : n - 2], weight[5 : n - 2]
+    raw = x @ np.append(coef, intercept)
+    value, slope, curve = evaluate(_kernels.binary_log_loss, y[5 : n - 2], raw, 3.0)
+    np.testing.assert_allclose(loss, w @ value)
+    np.testing.assert_allclose(gradient[0], (w * slope) @ x, atol=1e-12)
+    np.testing.assert_allclose(curvature, w * curve)
+    again = gradient.copy()
+    assert _kernels.sum_log_loss(*given, again, np.zeros(0)) == loss
+    assert (again == gradient).all()
+
+
 def test_scaled_rows_have_the_weighted_products(rng):
     dense, factor, out = rng.normal(size=(9, 3)), rng.random(9), np.empty((5, 4))
     _kernels.scale_rows(dense, factor, 2, 7, out)
@@ -647,7 +667,7 @@ def test_the_first_run_calls_every_kernel_that_most_fits_need(monkeypatch):
     _kernels.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
     _kernels._compile_most()
     losses = {"huber", "poisson", "gamma", "multiclass_log_loss"}
-    several_outputs = {"row_length", "sum_uniform"}
+    several_outputs = {"row_length", "sum_dense", "sum_uniform", "sum_values"}
     constrained, of_parts = {"descend_coordinates"}, {"merge_values", "put_together"}
     assert set(kernels) - called == losses | several_outputs | constrained | of_parts
 

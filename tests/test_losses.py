@@ -6,7 +6,7 @@ from scipy.special import softmax
 from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance
 
 from glassleaf.losses import (
-    _FAR_WRONG,
+    FAR_WRONG,
     REGRESSION_LOSSES,
     BinaryLogLoss,
     Gamma,
@@ -125,7 +125,7 @@ def test_hessian_is_the_slope_of_the_gradient(name):
         raw = y + np.clip(raw, -1, 1) * 0.9 * loss.delta
     value, _, curvature = loss.derivatives(y, raw)
     # Beyond these log-odds (or log loss) on the wrong side another curvature is documented.
-    exact = value < _FAR_WRONG if name in ("binary", "multiclass") else np.ones(len(y), dtype=bool)
+    exact = value < FAR_WRONG if name in ("binary", "multiclass") else np.ones(len(y), dtype=bool)
     assert exact.mean() > 0.5
     curvature = hessians(loss, curvature)
     h = 1e-5
@@ -151,7 +151,7 @@ def test_value_and_gradient_do_not_depend_on_whether_the_hessian_is_asked_for(na
         assert (one == other).all()
 
 
-@pytest.mark.parametrize("wrong", [1.01 * _FAR_WRONG, 10.0, 100.0])
+@pytest.mark.parametrize("wrong", [1.01 * FAR_WRONG, 10.0, 100.0])
 @pytest.mark.parametrize("y", [0.0, 1.0])
 def test_binary_curvature_far_on_the_wrong_side_bounds_the_loss(wrong, y):
     """Back to even odds, the quadratic model lies nowhere below the loss."""
@@ -224,7 +224,7 @@ def test_binary_is_the_difference_of_two_softmax_scores():
     one = BinaryLogLoss().derivatives(y, raw)
     np.testing.assert_allclose(value, one[0])
     np.testing.assert_allclose(slope[:, 1], one[1], atol=1e-15)
-    near = value < _FAR_WRONG
+    near = value < FAR_WRONG
     own = hessians(softmax_loss, curvature)[near, 1, 1]
     np.testing.assert_allclose(own, one[2][near], rtol=1e-9)
 

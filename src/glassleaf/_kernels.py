@@ -732,6 +732,56 @@ def sum_columns(dense, ptr, idx, val, factors, start, stop, out):
                     of_sparse[k, idx[e]] += factor * val[e] if has_values else factor
 
 
+# So many rows stay in the processor's cache from their prediction to the sums of their columns.
+_ROWS_PER_PREDICTION = 512
+
+
+@_kernel
+def sum_log_loss(
+    dense, ptr, idx, val, y, weight, coef, intercept, far_wrong, start, stop, gradient, curvature
+):
+    """``predict_raw``, ``binary_log_loss`` and ``sum_columns`` of its weighted slopes at once.
+
+    Returns the weighted sum of the losses. ``curvature``, unless it is empty, gets the weighted
+    curvatures of the rows.
+    """
+    n_dense, last, has_values = dense.shape[1], gradient.shape[1] - 1, val.shape[0] > 0
+    of_dense, of_sparse = coef[0, :n_dense], coef[0, n_dense:]
+    sums = gradient[0]
+    sparse_sums = sums[n_dense:last]
+    found = np.empty((4, _ROWS_PER_PREDICTION))
+    total = 0.0
+    for j in range(last + 1):
+        sums[j] = 0.0
+    for first in range(start, stop, _ROWS_PER_PREDICTION):
+        n = min(_ROWS_PER_PREDICTION, stop - first)
+        raw, value, slope, curve = found[0, :n], found[1, :n], found[2, :n], found[3, :n]
+        x = dense[first : first + n]
+        np.dot(x, of_dense, raw)
+        for i in range(n):
+            raw[i] += intercept[0]
+            for e in range(ptr[first + i], ptr[first + i + 1]):
+                of_entry = of_sparse[idx[e]]
+                raw[i] += val[e] * of_entry if has_values else of_entry
+        binary_log_loss(y[first : first + n], raw, far_wrong, value, slope, curve)
+        chunk_loss, chunk_slope = 0.0, 0.0
+        for i in range(n):
+            chunk_loss += weight[first + i] * value[i]
+            slope[i] *= weight[first + i]
+            chunk_slope += slope[i]
+        for i in range(min(n, curvature.shape[0])):
+            curvature[first - start + i] = weight[first + i] * curve[i]
+        of_columns = np.dot(slope, x)
+        for j in range(n_dense):
+            sums[j] += of_columns[j]
+        for i in range(n):
+            for e in range(ptr[first + i], ptr[first + i + 1]):
+                sparse_sums[idx[e]] += slope[i] * val[e] if has_values else slope[i]
+        total += chunk_loss
+        sums[last] += chunk_slope
+    return total
+
+
 @_kernel
 def scale_rows(dense, factor, start, stop, out):
     """Rows, and a constant 1 after them, times the square root of their factors.
@@ -1089,13 +1139,10 @@ def _compile_most() -> None:
     segments = np.zeros(1, dtype=np.uint16)
     find_segments(ptr, bins, 0, 1, segments, 0, 0, segments.copy())
     count = np.zeros(1, dtype=np.int64)
-    sum_values(ptr, bins, table, 0, 1, count, table.copy())
-    cube = np.zeros((1, 1, 1))
-    sum_dense(ptr, bins, table, table, 0, 1, cube.copy())
     both = np.ones((1, 2))
     memory, sums = np.empty((1, 6)), np.zeros((1, 3, 1))
     sum_one_output(ptr, bins, 1, both, table, 0, 1, memory, count, both.copy(), sums)
-    sum_sparse(ptr, bins, table, ptr, idx, none, 0, 1, cube, np.zeros((1, 1, 2))[:, :, 1:])
+    sum_sparse(ptr, bins, both, ptr, idx, none, 0, 1, np.zeros((1, 1, 2)), sums[:, :, :1])
     no_group = np.zeros(1, dtype=np.int64)
     fill_complements(table, 1, rows[:0], no_group, one)
     of_feature, flags = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
@@ -1115,6 +1162,7 @@ def _compile_most() -> None:
     sum_moments(*where, one, np.zeros((1, 2, 2)))
     predict_raw(table, ptr, idx, one, np.ones((1, 2)), one, 0, 1, table.copy())
     sum_columns(table, ptr, idx, one, table, 0, 1, np.ones((1, 3)))
+    sum_log_loss(table, ptr, idx, one, one, one, both, one, 1.0, 0, 1, np.ones((1, 3)), one.copy())
     scale_rows(table, one, 0, 1, both.copy())
     sum_sparse_gram(ptr, idx, one, table, one, 0, 1, np.ones((3, 3)))
     leaf = np.full(1, -1, dtype=np.int32)
@@ -1123,6 +1171,6 @@ def _compile_most() -> None:
     interpolate(1.0, 0, 1, one, one)
     no_points = np.zeros(2, dtype=np.int64)
     sum_terms(
-        table, first + 1, cube, table, table, table, first, flag, first, one, first, no_points,
-        none, none, table.copy(),
+        table, first + 1, np.zeros((1, 1, 1)), table, table, table, first, flag, first, one, first,
+        no_points, none, none, table.copy(),
     )  # fmt: skip

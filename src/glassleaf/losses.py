@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 # A row far on the wrong side pulls hard but has hardly any second derivative: Newton's step would
 # throw it across the table. Beyond these log-odds the slope of the secant to even odds takes its
 # place, which bounds the loss from above.
-_FAR_WRONG = 3.0
+FAR_WRONG = 3.0
 # Interquartile range of a standard normal variable.
 _NORMAL_IQR = 1.349
 
@@ -233,7 +233,7 @@ class BinaryLogLoss(Loss):
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
-        return _filled(_kernels.binary_log_loss, y, raw, _FAR_WRONG)
+        return _filled(_kernels.binary_log_loss, y, raw, FAR_WRONG)
 
     def inverse_link(self, raw: Floats) -> Floats:
         return np.column_stack([expit(-raw), expit(raw)])
@@ -266,7 +266,7 @@ class MulticlassLogLoss(Loss):
         value, slope = np.empty(len(y)), np.empty((len(y), self.n_outputs))
         curvature = np.empty((len(y) if with_hessian else 0, n_pairs))
         raw = np.ascontiguousarray(raw)
-        _kernels.multiclass_log_loss(y, raw, _FAR_WRONG, value, slope, curvature)
+        _kernels.multiclass_log_loss(y, raw, FAR_WRONG, value, slope, curvature)
         return value, slope, curvature
 
     def inverse_link(self, raw: Floats) -> Floats:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.compressed import Compressed
-from glassleaf.losses import Loss
+from glassleaf.losses import FAR_WRONG, BinaryLogLoss, Loss
 from glassleaf.scratch import scratch
 from glassleaf.transforms import PiecewiseLinear
 
@@ -342,13 +342,41 @@ def model_sums(
 ) -> ModelSums:
     """Loss, gradient and (if asked for) Hessian, summed over a part of the node's rows."""
     start, stop = _part(rows, node, part, parts)
+    given = (rows, start, stop, coef, intercept)
+    if type(loss) is BinaryLogLoss:
+        value, gradient, curvature = _sums_of_log_loss(*given, with_hessian)
+    else:
+        value, gradient, curvature = _sums_of_any_loss(*given, loss, with_hessian)
+    hessian = _hessian(rows, start, stop, curvature) if with_hessian else None
+    return ModelSums(value, gradient, hessian)
+
+
+def _sums_of_any_loss(
+    rows: Rows,
+    start: int,
+    stop: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+    with_hessian: bool,
+) -> tuple[float, Floats, Floats]:
+    """Loss and gradient, and the weighted curvature of every row if asked for."""
     weight = rows.weight[start:stop]
     value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
     gradient = _column_sums(rows, start, stop, slope * weight[:, None])
-    hessian = None
-    if with_hessian:
-        hessian = _hessian(rows, start, stop, curvature * weight[:, None])
-    return ModelSums(float(weight @ value), gradient, hessian)
+    weighted = curvature * weight[:, None] if with_hessian else curvature
+    return float(weight @ value), gradient, weighted
+
+
+def _sums_of_log_loss(
+    rows: Rows, start: int, stop: int, coef: Floats, intercept: Floats, with_hessian: bool
+) -> tuple[float, Floats, Floats]:
+    """The same of the loss that needs most passes, in one kernel."""
+    gradient = np.empty((1, rows.n_kept + 1))
+    curvature = np.empty(stop - start if with_hessian else 0)
+    given = (rows.dense, *rows.sparse.arrays, rows.target, rows.weight, coef, intercept, FAR_WRONG)
+    value = _kernels.sum_log_loss(*given, start, stop, gradient, curvature)
+    return value, gradient, curvature[:, None]
 
 
 def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
