@@ -69,18 +69,18 @@ class Block:
 WHOLE = Block((FeatureBins(-1, 0, np.zeros(0), np.zeros(0), False),), (0,))
 
 
-def learn_bins(found: Values, max_bins: int) -> tuple[Floats, Floats]:
-    """Smallest and largest value of every bin, from the distinct values and their weights.
+def learn_bins(found: Values, max_bins: int) -> tuple[Floats, Floats, Floats]:
+    """Smallest value, largest value and weight of every bin, from the distinct values.
 
     >>> from glassleaf.summaries import values_of
     >>> learn_bins(values_of(np.array([3.0, 1.0, 3.0, 2.0]), None), 255)
-    (array([1., 2., 3.]), array([1., 2., 3.]))
+    (array([1., 2., 3.]), array([1., 2., 3.]), array([1., 1., 2.]))
     >>> learn_bins(values_of(np.arange(100.0), None), 4)
-    (array([ 0., 25., 50., 75.]), array([24., 49., 74., 99.]))
+    (array([ 0., 25., 50., 75.]), array([24., 49., 74., 99.]), array([25., 25., 25., 25.]))
     """
     distinct = found.values
     if len(distinct) <= max_bins:
-        return distinct, distinct
+        return distinct, distinct, found.weight
     # The last distinct value of every bin: where the cumulative weight reaches k / max_bins. The
     # tolerance makes k copies of a row and one row of weight k agree.
     cumulative = np.cumsum(found.weight)
@@ -88,7 +88,7 @@ def learn_bins(found: Values, max_bins: int) -> tuple[Floats, Floats]:
     ends = np.append(np.searchsorted(cumulative, targets * (1 - 1e-12)), len(distinct) - 1)
     ends = ends[np.diff(ends, append=-1) != 0]  # they are in order: what differs from the next
     starts = np.concatenate([[0], ends[:-1] + 1])
-    return distinct[starts], distinct[ends]
+    return distinct[starts], distinct[ends], np.diff(cumulative[ends], prepend=0.0)
 
 
 def numeric_bins(column: int, found: NumericSummary, max_bins: int, may_omit: bool) -> FeatureBins:
@@ -97,20 +97,17 @@ def numeric_bins(column: int, found: NumericSummary, max_bins: int, may_omit: bo
     If it ``may_omit`` a bin and most values are in the same one, that is the default.
     """
     assert found.values is not None
-    lower, upper = learn_bins(found.values, max_bins)
+    lower, upper, weight = learn_bins(found.values, max_bins)
     if found.values.error and lower[0] > found.low:
         lower = np.concatenate([[found.low], lower[1:]])
-    default_bin = _commonest_bin(found, upper) if may_omit else -1
+    default_bin = _commonest_bin(found, weight) if may_omit else -1
     return FeatureBins(column, len(upper), lower, upper, False, default_bin)
 
 
-def _commonest_bin(found: NumericSummary, upper: Floats) -> int:
+def _commonest_bin(found: NumericSummary, weight: Floats) -> int:
     """The bin that holds most of all rows, those with missing values included; else -1."""
-    assert found.values is not None
-    if not len(upper):
+    if not len(weight):
         return -1
-    ends = np.searchsorted(found.values.values, upper, side="right")
-    weight = np.diff(np.cumsum(np.concatenate([[0.0], found.values.weight]))[ends], prepend=0.0)
     commonest = int(np.argmax(weight))
     share_known = 1 - found.n_missing / found.n_rows
     share = weight[commonest] / weight.sum() * share_known

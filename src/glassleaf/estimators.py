@@ -999,7 +999,8 @@ def _labels(y: Any, n_rows: int) -> NDArray[Any]:
         raise ValueError("Input y contains NaN or infinity; every row needs a label.")
     if labels.dtype.kind == "O" and any(is_missing(label) for label in labels):
         raise ValueError("Input y contains a missing value; every row needs a label.")
-    _distinct(labels)
+    if labels.dtype.kind == "O":
+        _distinct(labels)  # labels of several types may have no order
     check_classification_targets(labels)
     check_consistent_length(np.empty(n_rows), labels)
     return np.asarray(labels)
@@ -1015,12 +1016,13 @@ def _check_discrete(labels: NDArray[Any]) -> None:
 
 
 def _distinct(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different labels, in order, and the place of every label among them."""
     try:
-        classes, codes = np.unique(labels, return_inverse=True)
+        classes = np.unique(labels)
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise TypeError(f"y mixes labels of types that cannot be sorted: {kinds}.") from None
-    return classes, codes
+    return classes, np.searchsorted(classes, labels)
 
 
 @contextlib.contextmanager

@@ -31,14 +31,18 @@ class Several(list[Any]):
 
 def weighted_moments(values: Floats, weight: Floats | None) -> tuple[float, float]:
     """Mean and standard deviation, in two passes so that a large mean costs no digits."""
-    mean = float(np.average(values, weights=weight))
-    deviation = values - mean
+    mean = float(values.mean() if weight is None else np.average(values, weights=weight))
     # Squares of very large or very small numbers would leave the range of a float.
-    largest = float(np.abs(deviation).max(initial=0.0))
+    largest = max(float(values.max()) - mean, mean - float(values.min()))
     if largest == 0.0 or not np.isfinite(largest):
         return mean, largest
+    deviation = values - mean
     deviation /= largest
-    return mean, largest * float(np.sqrt(np.average(deviation * deviation, weights=weight)))
+    if weight is None:
+        variance = float(deviation @ deviation) / len(values)
+    else:
+        variance = float(np.average(deviation * deviation, weights=weight))
+    return mean, largest * float(np.sqrt(variance))
 
 
 @dataclass(frozen=True)
