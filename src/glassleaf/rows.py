@@ -365,7 +365,7 @@ def _sums_of_any_loss(
     value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
     gradient = _column_sums(rows, start, stop, slope * weight[:, None])
     weighted = curvature * weight[:, None] if with_hessian else curvature
-    return float(weight @ value), gradient, weighted
+    return float(np.dot(weight, value)), gradient, weighted
 
 
 def _sums_of_log_loss(
@@ -397,15 +397,18 @@ def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
 
 
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
-    """The same of the dense columns and the constant alone, for one factor per row."""
+    """The same of the dense columns and the constant alone, for one factor per row.
+
+    ``np.dot`` lets other threads go on meanwhile, which the operator ``@`` does not.
+    """
     if factor.min(initial=0.0) < 0:  # as between two classes
         gram = -_dense_gram(dense, np.maximum(-factor, 0.0))
         return gram if factor.max() <= 0 else gram + _dense_gram(dense, np.maximum(factor, 0.0))
     n_rows, n_columns = dense.shape
     products = np.zeros((n_columns + 1, n_columns + 1))
     if _is_uniform(factor):
-        products[:-1, :-1] = dense.T @ dense
-        products[-1, :-1], products[-1, -1] = np.ones(n_rows) @ dense, n_rows
+        products[:-1, :-1] = np.dot(dense.T, dense)
+        products[-1, :-1], products[-1, -1] = np.dot(np.ones(n_rows), dense), n_rows
         return np.asarray(factor[0] * products)
     memory = scratch("scaled", (min(n_rows, _CHUNK_ROWS), n_columns + 1))
     for first in range(0, n_rows, _CHUNK_ROWS):
@@ -413,7 +416,7 @@ def _dense_gram(dense: Floats, factor: Floats) -> Floats:
         scaled = memory[: last - first]
         _kernels.scale_rows(dense, factor, first, last, scaled)
         # The product of a matrix with itself is half the work of any other, and numpy knows it.
-        products += scaled.T @ scaled
+        products += np.dot(scaled.T, scaled)
     return products
 
 

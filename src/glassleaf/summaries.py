@@ -39,7 +39,7 @@ def weighted_moments(values: Floats, weight: Floats | None) -> tuple[float, floa
     deviation = values - mean
     deviation /= largest
     if weight is None:
-        variance = float(deviation @ deviation) / len(values)
+        variance = float(np.dot(deviation, deviation)) / len(values)
     else:
         variance = float(np.average(deviation * deviation, weights=weight))
     return mean, largest * float(np.sqrt(variance))

@@ -37,9 +37,10 @@ _ABSENT = 1e-12
 # the second number is zero but for rounding.
 _FAR_OUT = 30.0
 _AT_ZERO = 1e-12
-# Nanoseconds of a row in a pass: loss and gradient; in the Hessian, what is stored sparsely and
-# the product of two dense columns.
-_GRADIENT_WORK = 35.0
+# Nanoseconds of a row in a pass: its loss; a dense column of its gradient; in the Hessian, what is
+# stored sparsely and the product of two dense columns.
+_LOSS_WORK = 28.0
+_COLUMN_WORK = 0.35
 _SPARSE_WORK = 50.0
 _PRODUCT_WORK = 0.06
 # A Hessian of more products than this is worth keeping for some rounds.
@@ -345,10 +346,10 @@ class LinearModels:
 
     def _row_work(self, with_hessian: bool) -> float:
         """Nanoseconds that a row takes in a pass, roughly."""
-        n_outputs = self._loss.n_outputs
-        work = _GRADIENT_WORK * n_outputs
+        n_outputs, n_dense = self._loss.n_outputs, self._layout.n_dense
+        work = (_LOSS_WORK + _COLUMN_WORK * n_dense) * n_outputs
         if with_hessian:
-            per_pair = _SPARSE_WORK + _PRODUCT_WORK * self._layout.n_dense**2
+            per_pair = _SPARSE_WORK + _PRODUCT_WORK * n_dense**2
             work += per_pair * n_outputs * (n_outputs + 1) / 2
         return work
 
