@@ -221,11 +221,11 @@ def test_sum_sparse_agrees_with_the_plain_matrix(rng, width, has_values, with_sq
     vectors = rng.random((20, width))
     s_ptr, idx, val, plain = make_compressed(rng, 20, 5, has_values)
     moments = np.full((7, width + with_squares, 8), 7.0)
-    total, here = np.zeros((7, 5, width + has_values)), moments[:, :, 2:7]
-    _kernels.sum_sparse(ptr, bins, vectors, s_ptr, idx, val, 4, 18, total, here)
+    total = np.zeros((7, 5, width + has_values))
+    _kernels.sum_sparse(ptr, bins, vectors, s_ptr, idx, val, 4, 18, total, moments, 2)
     rows = slice(4, 18)
     expected = plain_moments(indicator[rows], vectors[rows], plain[rows], with_squares)
-    np.testing.assert_allclose(here, expected, atol=1e-14)
+    np.testing.assert_allclose(moments[:, :, 2:7], expected, atol=1e-14)
     assert (moments[:, :, :2] == 7).all() and (moments[:, :, 7:] == 7).all()
 
 

@@ -301,8 +301,8 @@ def sum_dense(block_ptr, block_bins, vectors, dense, start, stop, moments):
 
 
 @_kernel
-def sum_sparse(block_ptr, block_bins, vectors, ptr, idx, val, start, stop, total, moments):
-    """The same as ``sum_dense`` for compressed columns, whose sums before do not count.
+def sum_sparse(block_ptr, block_bins, vectors, ptr, idx, val, start, stop, total, moments, n_dense):
+    """The same as ``sum_dense`` for compressed columns, which come after the dense ones.
 
     They are collected in ``total``, indexed [b, column, k], where what is added to at the same time
     lies together. With values other than 1 it has room for the weighted squares; indicators are
@@ -336,9 +336,9 @@ def sum_sparse(block_ptr, block_bins, vectors, ptr, idx, val, start, stop, total
     last = total.shape[2] - 1
     for b in range(total.shape[0]):
         for k in range(moments.shape[1]):
-            source = min(k, last)
-            for column in range(total.shape[1]):
-                moments[b, k, column] = total[b, column, source]
+            of_bin, found, source = moments[b, k, n_dense:], total[b], min(k, last)
+            for column in range(found.shape[0]):
+                of_bin[column] = found[column, source]
 
 
 @_kernel
@@ -461,7 +461,7 @@ def zscore_gains(
     the vectors on the two sides.
     """
     n_columns, width = floor.shape[0], moments.shape[1]
-    side, spare = np.empty(width), np.empty((3, n_columns))
+    side, spare = np.empty(width), np.empty(n_columns)
     out = 0
     for feature in range(first_bin.shape[0]):
         first, missing = first_bin[feature], first_bin[feature] + n_values[feature]
@@ -498,27 +498,24 @@ def zscore_gains(
 
 
 @_kernel
-def _zscore_gain(moments, vector, floor, spare):
+def _zscore_gain(moments, vector, floor, of_column):
     """``|g|^2 / |S|`` of one side: g by weights of columns of mean 0 and standard deviation 1."""
     n_outputs, n = vector.shape[0] - 1, floor.shape[0]
     weight = vector[n_outputs]
     share = 1.0 / weight if weight > 0 else 0.0
-    mean, variance, total = spare[0], spare[1], spare[2]
     of_weight = moments[n_outputs * n : (n_outputs + 1) * n]
     squares = moments[(n_outputs + 1) * n :]
-    for j in range(n):
-        mean[j] = of_weight[j] * share
-        found = squares[j] * share - mean[j] * mean[j]
-        variance[j] = found if found > floor[j] else np.inf
-        total[j] = 0.0
     gain = 0.0
     for k in range(n_outputs):
         slope, of_output = vector[k], moments[k * n : (k + 1) * n]
-        gain += slope * slope
         for j in range(n):
-            own = of_output[j] - mean[j] * slope
-            total[j] += own * (own / variance[j])  # the square of a tiny number would be 0
-    return (gain + _total(total)) * share
+            mean = of_weight[j] * share
+            variance = squares[j] * share - mean * mean
+            own = of_output[j] - mean * slope
+            # The square of a tiny number would be 0; a column that is constant has no part.
+            of_column[j] = own * (own / (variance if variance > floor[j] else np.inf))
+        gain += slope * slope + _total(of_column)
+    return gain * share
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
@@ -1142,7 +1139,7 @@ def _compile_most() -> None:
     both = np.ones((1, 2))
     memory, sums = np.empty((1, 6)), np.zeros((1, 3, 1))
     sum_one_output(ptr, bins, 1, both, table, 0, 1, memory, count, both.copy(), sums)
-    sum_sparse(ptr, bins, both, ptr, idx, none, 0, 1, np.zeros((1, 1, 2)), sums[:, :, :1])
+    sum_sparse(ptr, bins, both, ptr, idx, none, 0, 1, np.zeros((1, 1, 2)), sums, 0)
     no_group = np.zeros(1, dtype=np.int64)
     fill_complements(table, 1, rows[:0], no_group, one)
     of_feature, flags = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)

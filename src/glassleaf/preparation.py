@@ -33,7 +33,7 @@ _log = logging.getLogger("glassleaf")
 
 # Size of the sums of features that are summed together: about what a core's cache holds where they
 # are summed row by row, and enough to be worth a task where rows are summed feature by feature.
-_BLOCK_BYTES = {True: 1 << 20, False: 1 << 23}
+_BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
 # Rows below which columns are read by one thread: numpy's part of the work is over so soon that
 # several would wait for each other's Python.
 _SHORT_ROWS = 60_000

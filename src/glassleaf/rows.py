@@ -619,8 +619,8 @@ def _add_sparse_moments(
     has_values = len(rows.sparse.val) > 0
     total = scratch("sparse", (len(moments), rows.n_sparse, rows.vectors.shape[1] + has_values))
     total.fill(0.0)
-    here = moments[:, :, rows.dense.shape[1] : rows.n_kept]
-    _kernels.sum_sparse(*where, rows.vectors, *rows.sparse.arrays, start, stop, total, here)
+    given = (*where, rows.vectors, *rows.sparse.arrays, start, stop)
+    _kernels.sum_sparse(*given, total, moments, rows.dense.shape[1])
 
 
 def _ranges(

@@ -8,6 +8,7 @@ summary carries with it (:attr:`Values.error`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -200,8 +201,9 @@ def summarize_numbers(
     else:
         moments = moments_of(kept, kept_weight)
         found = values_of(kept, kept_weight, limit) if with_values else None
-    indicator = is_missing.astype(np.float64) if n_missing else np.zeros(0)
-    total = float(len(values) if weight is None else weight.sum())
+    known, unknown = float(len(kept)), float(n_missing)
+    if weight is not None and kept_weight is not None:
+        known, unknown = float(kept_weight.sum()), float(weight[is_missing].sum())
     return NumericSummary(
         n_rows=len(values),
         n_missing=n_missing,
@@ -210,7 +212,7 @@ def summarize_numbers(
         low=float(low),
         high=float(high),
         moments=moments,
-        missing=moments_of(indicator, weight) if n_missing else Moments(total, 0.0, 0.0),
+        missing=_moments_of_indicator(known, unknown),
         values=found if with_values else None,
     )
 
@@ -222,11 +224,18 @@ def _of_indicator(
     count = by_weight = np.array([len(values) - n_ones, n_ones], dtype=np.float64)
     if weight is not None:
         by_weight = np.bincount(values.astype(np.intp), weight, minlength=2).astype(np.float64)
-    total = float(by_weight.sum())
     occurs = count > 0
     distinct = _with_limit(Values(np.array([0.0, 1.0])[occurs], by_weight[occurs]), limit)
-    spread = float(np.sqrt(by_weight.prod())) / total
-    return Moments(total, float(by_weight[1]) / total, spread), distinct
+    return _moments_of_indicator(*by_weight.tolist()), distinct
+
+
+def _moments_of_indicator(zeros: float, ones: float) -> Moments:
+    """Moments of zeros and ones of so much weight."""
+    total = zeros + ones
+    if not total:
+        return Moments(0.0, 0.0, 0.0)
+    share = ones / total
+    return Moments(total, share, math.sqrt(share * (zeros / total)))
 
 
 @dataclass(frozen=True)
