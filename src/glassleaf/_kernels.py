@@ -16,6 +16,8 @@ import logging
 import numba
 import numpy as np
 
+from glassleaf._vectors import LANES, add_columns
+
 _log = logging.getLogger("glassleaf")
 
 # exp() of anything larger overflows; a raw score this extreme is already a certain event.
@@ -193,6 +195,7 @@ def sum_one_output(
     same time lies side by side: three numbers per column, and three more.
     """
     n, n_places = dense.shape[1], max(per_row, 1)
+    whole = n - n % LANES
     for b in range(sums.shape[0]):
         for j in range(sums.shape[1]):
             sums[b, j] = 0.0
@@ -207,12 +210,13 @@ def sum_one_output(
                 x, output, weight = dense[i], vectors[i, 0], vectors[i, 1]
                 for e in range(begin, end):
                     own = sums[block_bins[e]]
-                    of_output, of_weight, squares = own[:n], own[n : 2 * n], own[2 * n : 3 * n]
-                    for j in range(n):
+                    for j in range(0, whole, LANES):
+                        add_columns(own, n, x, j, output, weight)
+                    for j in range(whole, n):
                         weighted = weight * x[j]
-                        of_output[j] += output * x[j]
-                        of_weight[j] += weighted
-                        squares[j] += weighted * x[j]
+                        own[j] += output * x[j]
+                        own[n + j] += weighted
+                        own[2 * n + j] += weighted * x[j]
                     own[3 * n] += output
                     own[3 * n + 1] += weight
                     own[3 * n + 2] += 1.0
