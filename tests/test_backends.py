@@ -22,7 +22,7 @@ from glassleaf import (
 from glassleaf import rows as on_rows
 from glassleaf.backends import local
 from glassleaf.compressed import Compressed
-from glassleaf.losses import SquaredError
+from glassleaf.losses import BinaryLogLoss, SquaredError
 from glassleaf.parts import Part
 from glassleaf.table import frame_table, raw_matrix
 from glassleaf.tree import term_matrix
@@ -267,6 +267,33 @@ def test_hessians_take_curvatures_of_any_sign(rng, n_sparse, signs):
     x = np.column_stack([dense, plain, np.ones(n)])
     own, mixed = (x.T * weight) @ x, (x.T * weight * 0.5 * y) @ x
     np.testing.assert_allclose(np.tril(sums.hessian), np.tril([own, mixed, own]), atol=1e-12)
+
+
+class AnotherLogLoss(BinaryLogLoss):
+    """Derived losses may have other derivatives: theirs are asked for."""
+
+
+@pytest.mark.parametrize("n", [0, 1, 513, 9000])
+@pytest.mark.parametrize("n_dense, n_sparse", [(0, 3), (1, 0), (6, 3)])
+@pytest.mark.parametrize("weights", [np.ones, np.zeros, np.random.default_rng(1).random])
+def test_sums_of_the_log_loss_agree_with_those_of_any_loss(rng, n, n_dense, n_sparse, weights):
+    dense, plain = rng.normal(size=(n, n_dense)), (rng.random((n, n_sparse)) < 0.3) * 1.0
+    y, weight = rng.integers(0, 2, n) * 1.0, weights(n)
+    entries = plain.nonzero()[1].astype(np.uint32)
+    ptr = np.concatenate([[0], np.cumsum(plain.sum(axis=1))]).astype(np.int64)
+    sparse = Compressed(ptr, entries, np.zeros(0))
+    rows = on_rows.Rows(dense, sparse, n_sparse, y, weight, [], {0: (0, n)}, np.zeros((n, 2)))
+    coef, intercept = rng.normal(size=(1, n_dense + n_sparse)), rng.normal(size=1)
+    given = (rows, 0, 0, 1, coef, intercept)
+    found = on_rows.model_sums(*given, BinaryLogLoss(), True)
+    expected = on_rows.model_sums(*given, AnotherLogLoss(), True)
+    assert found.loss == pytest.approx(expected.loss, rel=1e-12)
+    np.testing.assert_allclose(found.gradient, expected.gradient, atol=1e-10)
+    np.testing.assert_allclose(found.hessian, expected.hessian, atol=1e-10)
+    x = np.column_stack([dense, plain, np.ones(n)])
+    _, _, curvature = BinaryLogLoss().derivatives(y, x @ np.append(coef, intercept))
+    hessian = np.tril((x.T * (weight * curvature)) @ x)
+    np.testing.assert_allclose(np.tril(found.hessian[0]), hessian, atol=1e-10)
 
 
 def test_a_column_that_is_constant_in_a_set_of_many_rows_does_not_vary_there():

@@ -1,5 +1,6 @@
 """Every kernel against a naive twin; passes with NUMBA_DISABLE_JIT=1 too."""
 
+import numba
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -191,16 +192,16 @@ def test_sum_uniform_is_all_sums_at_once(rng, n, n_columns, width, with_squares)
     np.testing.assert_allclose(values, indicator[rows].T @ vectors[rows])
 
 
-@pytest.mark.parametrize("n, n_columns", [(20, 0), (20, 4), (3000, 18), (300, 40)])
-@pytest.mark.parametrize("per_row", [0, 3])
+@pytest.mark.parametrize("n, n_columns", [(20, 0), (20, 3), (20, 4), (3000, 18), (300, 40)])
+@pytest.mark.parametrize("per_row", [-1, 3])
 def test_sum_one_output_is_all_sums_at_once(rng, n, n_columns, per_row):
     ptr, bins, indicator = make_block(rng, n)
-    if per_row:
+    if per_row > 0:
         table = rng.integers(0, 7, (n, 3))
         ptr, bins = 3 * np.arange(n + 1), table.ravel().astype(np.uint16)
         indicator = np.array([np.bincount(row, minlength=7) for row in table])
     vectors, dense = rng.random((n, 2)), rng.normal(size=(n, n_columns))
-    count, values = np.zeros(7, dtype=np.int64), np.zeros((7, 2))
+    count, values = np.full(7, 5), np.full((7, 2), 5.0)
     moments = np.zeros((7, 3, n_columns + 2))
     where = (ptr, bins, per_row, vectors, dense, 4, n - 2)
     memory = np.full((7, 3 * n_columns + 3), np.nan)
@@ -447,8 +448,17 @@ def test_column_sums_are_the_matrix_product(rng, has_values, n_dense, n_sparse, 
     np.testing.assert_allclose(out, expected, atol=1e-13)
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_sums_in_vector_instructions_refuse_other_layouts(rng):
+    ptr, bins, _ = make_block(rng, 20)
+    given = (ptr, bins, -1, rng.random((20, 2)), np.asfortranarray(rng.random((20, 6))), 0, 20)
+    out = (np.empty((7, 21)), np.zeros(7, dtype=np.int64), np.zeros((7, 2)), np.zeros((7, 3, 6)))
+    with pytest.raises(numba.errors.TypingError, match="add_columns takes rows of floats"):
+        _kernels.sum_one_output(*given, *out)
+
+
 @values_or_indicators
-@pytest.mark.parametrize("n, n_dense", [(20, 3), (20, 0), (1500, 5)])
+@pytest.mark.parametrize("n, n_dense", [(20, 3), (20, 0), (7, 2), (1500, 5)])
 def test_sums_of_log_loss_are_those_of_its_parts(rng, n, n_dense, has_values):
     ptr, idx, val, plain = make_compressed(rng, n, 4, has_values)
     dense, y, weight = rng.normal(size=(n, n_dense)), rng.integers(0, 2, n) * 1.0, rng.random(n)
@@ -667,9 +677,9 @@ def test_the_first_run_calls_every_kernel_that_most_fits_need(monkeypatch):
     _kernels.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
     _kernels._compile_most()
     losses = {"huber", "poisson", "gamma", "multiclass_log_loss"}
-    several_outputs = {"row_length", "sum_dense", "sum_uniform", "sum_values"}
+    other_sums = {"row_length", "sum_dense", "sum_uniform", "sum_values"}
     constrained, of_parts = {"descend_coordinates"}, {"merge_values", "put_together"}
-    assert set(kernels) - called == losses | several_outputs | constrained | of_parts
+    assert set(kernels) - called == losses | other_sums | constrained | of_parts
 
 
 def test_log_loss_far_out_agrees_with_the_library():

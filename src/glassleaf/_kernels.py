@@ -190,9 +190,10 @@ def sum_one_output(
 ):
     """``sum_values`` and ``sum_dense`` for vectors of one output, and with squares.
 
-    This is by far the commonest. ``per_row`` is the number of bins in every row, or 0 where it
-    differs. ``sums`` is memory of any content, a row per bin, in which all that is added to at the
-    same time lies side by side: three numbers per column, and three more.
+    This is by far the commonest. What ``count``, ``values`` and ``moments`` held before is lost.
+    ``per_row`` is the number of bins in every row, negative where it differs. ``sums`` is memory of
+    any content, a row per bin, in which all that is added to at the same time lies side by side:
+    three numbers per column, and three more.
     """
     n, n_places = dense.shape[1], max(per_row, 1)
     whole = n - n % LANES

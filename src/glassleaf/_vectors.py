@@ -3,6 +3,9 @@
 A loop over the columns of a row is short. The compiler's own vectorized loops take sixteen numbers
 at a time, the rest one by one, and first test whether the arrays overlap; with six or twenty
 columns that costs more than the additions.
+
+numba looks only at ``_kernels`` to see whether what it compiled is still valid: after a change
+here, touch that file.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ def _add_columns_plain(
 
 @intrinsic
 def _add_columns_at_once(_context, sums, step, x, first, output, weight):
+    if any(own != types.Array(types.float64, 1, "C") for own in (sums, x)):
+        raise numba.errors.TypingError(f"add_columns takes rows of floats, not {sums} and {x}")
     signature = types.void(sums, step, x, first, output, weight)
     lanes = ir.VectorType(ir.DoubleType(), LANES)
 

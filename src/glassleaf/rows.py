@@ -371,7 +371,7 @@ def _sums_of_any_loss(
 def _sums_of_log_loss(
     rows: Rows, start: int, stop: int, coef: Floats, intercept: Floats, with_hessian: bool
 ) -> tuple[float, Floats, Floats]:
-    """The same of the loss that needs most passes, in one kernel."""
+    """The same of the binary log loss, which needs most passes, in one kernel."""
     gradient = np.empty((1, rows.n_kept + 1))
     curvature = np.empty(stop - start if with_hessian else 0)
     given = (rows.dense, *rows.sparse.arrays, rows.target, rows.weight, coef, intercept, FAR_WRONG)
@@ -399,7 +399,7 @@ def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
     """The same of the dense columns and the constant alone, for one factor per row.
 
-    ``np.dot`` lets other threads go on meanwhile, which the operator ``@`` does not.
+    ``np.dot`` lets other threads go on meanwhile; the operator ``@`` does not for few columns.
     """
     if factor.min(initial=0.0) < 0:  # as between two classes
         gram = -_dense_gram(dense, np.maximum(-factor, 0.0))

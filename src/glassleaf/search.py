@@ -281,7 +281,7 @@ def _missing_sides(feature: FeatureBins, has_missing: bool) -> Bools:
     if feature.is_categorical:
         return np.asarray(np.arange(feature.n_bins) == feature.n_values)
     if has_missing:
-        return np.asarray(np.arange(2 * feature.n_values) % 2 == 1)
+        return np.asarray(np.arange(2 * feature.n_values) % 2 == 1)  # every other one
     return np.zeros(feature.n_values, dtype=np.bool_)
 
 

@@ -74,9 +74,9 @@ class Moments:
 
 def moments_of(values: Floats, weight: Floats | None) -> Moments:
     """The moments of some values; without a weight each counts as 1."""
-    if not len(values):
-        return Moments(0.0, 0.0, 0.0)
     total = float(len(values) if weight is None else weight.sum())
+    if not total:
+        return Moments(0.0, 0.0, 0.0)
     return Moments(total, *weighted_moments(values, weight))
 
 
