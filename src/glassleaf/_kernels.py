@@ -771,8 +771,9 @@ def sum_log_loss(
             chunk_loss += weight[first + i] * value[i]
             slope[i] *= weight[first + i]
             chunk_slope += slope[i]
-        for i in range(min(n, curvature.shape[0])):
-            curvature[first - start + i] = weight[first + i] * curve[i]
+        if curvature.shape[0] > 0:
+            for i in range(n):
+                curvature[first - start + i] = weight[first + i] * curve[i]
         of_columns = np.dot(slope, x)
         for j in range(n_dense):
             sums[j] += of_columns[j]
