@@ -22,7 +22,7 @@ from glassleaf import (
 from glassleaf import rows as on_rows
 from glassleaf.backends import local
 from glassleaf.compressed import Compressed
-from glassleaf.losses import BinaryLogLoss, SquaredError
+from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss, SquaredError
 from glassleaf.parts import Part
 from glassleaf.table import frame_table, raw_matrix
 from glassleaf.tree import term_matrix
@@ -273,27 +273,39 @@ class AnotherLogLoss(BinaryLogLoss):
     """Derived losses may have other derivatives: theirs are asked for."""
 
 
+class AnotherMulticlassLogLoss(MulticlassLogLoss):
+    only_differences_count = False
+
+
 @pytest.mark.parametrize("n", [0, 1, 513, 9000])
 @pytest.mark.parametrize("n_dense, n_sparse", [(0, 3), (1, 0), (6, 3)])
 @pytest.mark.parametrize("weights", [np.ones, np.zeros, np.random.default_rng(1).random])
-def test_sums_of_the_log_loss_agree_with_those_of_any_loss(rng, n, n_dense, n_sparse, weights):
+@pytest.mark.parametrize("n_classes", [2, 3, 4])  # of 3, products of matrices; of 4, of rows
+def test_sums_of_log_losses_agree_with_those_of_any_loss(
+    rng, n, n_dense, n_sparse, weights, n_classes
+):
     dense, plain = rng.normal(size=(n, n_dense)), (rng.random((n, n_sparse)) < 0.3) * 1.0
-    y, weight = rng.integers(0, 2, n) * 1.0, weights(n)
+    y, weight = rng.integers(0, n_classes, n) * 1.0, weights(n)
     entries = plain.nonzero()[1].astype(np.uint32)
     ptr = np.concatenate([[0], np.cumsum(plain.sum(axis=1))]).astype(np.int64)
     sparse = Compressed(ptr, entries, np.zeros(0))
     rows = on_rows.Rows(dense, sparse, n_sparse, y, weight, [], {0: (0, n)}, np.zeros((n, 2)))
-    coef, intercept = rng.normal(size=(1, n_dense + n_sparse)), rng.normal(size=1)
+    loss, other = BinaryLogLoss(), AnotherLogLoss()
+    if n_classes > 2:
+        loss, other = MulticlassLogLoss(n_classes), AnotherMulticlassLogLoss(n_classes)
+    coef = rng.normal(size=(loss.n_outputs, n_dense + n_sparse))
+    intercept = rng.normal(size=loss.n_outputs)
     given = (rows, 0, 0, 1, coef, intercept)
-    found = on_rows.model_sums(*given, BinaryLogLoss(), True)
-    expected = on_rows.model_sums(*given, AnotherLogLoss(), True)
+    found, expected = (on_rows.model_sums(*given, own, True) for own in (loss, other))
     assert found.loss == pytest.approx(expected.loss, rel=1e-12)
     np.testing.assert_allclose(found.gradient, expected.gradient, atol=1e-10)
-    np.testing.assert_allclose(found.hessian, expected.hessian, atol=1e-10)
+    np.testing.assert_allclose(np.tril(found.hessian), np.tril(expected.hessian), atol=1e-10)
     x = np.column_stack([dense, plain, np.ones(n)])
-    _, _, curvature = BinaryLogLoss().derivatives(y, x @ np.append(coef, intercept))
-    hessian = np.tril((x.T * (weight * curvature)) @ x)
-    np.testing.assert_allclose(np.tril(found.hessian[0]), hessian, atol=1e-10)
+    raw = x @ np.column_stack([coef, intercept]).T
+    _, _, curvature = loss.derivatives(y, raw[:, 0] if n_classes == 2 else raw)
+    for hessian, factor in zip(found.hessian, curvature.reshape(n, -1).T, strict=True):
+        plainly = np.tril((x.T * (weight * factor)) @ x)
+        np.testing.assert_allclose(np.tril(hessian), plainly, atol=1e-10)
 
 
 def test_a_column_that_is_constant_in_a_set_of_many_rows_does_not_vary_there():

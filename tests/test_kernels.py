@@ -406,6 +406,16 @@ def test_multiclass_log_loss_kernel(rng, with_curvature):
             np.testing.assert_allclose(curvature[i], expected, atol=1e-15)
 
 
+def test_multiclass_log_loss_of_scores_far_apart_is_finite_and_right():
+    raw = np.array([[0.0, 1e3, -1e3], [700.0, 0.0, -39.0], [0.0, 0.0, -1e300]])
+    y = np.array([2.0, 0.0, 1.0])
+    value, slope, curvature = np.empty(3), np.empty((3, 3)), np.empty((3, 6))
+    _kernels.multiclass_log_loss(y, raw, 3.0, value, slope, curvature)
+    np.testing.assert_allclose(value, [2e3, 0.0, np.log(2)], atol=1e-15)
+    np.testing.assert_allclose(slope, [[0, 1, -1], [0, 0, 0], [0.5, -0.5, 0]], atol=1e-15)
+    assert np.isfinite(curvature).all()
+
+
 def test_multiclass_curvature_far_on_the_wrong_side_has_the_share_of_a_secant(rng):
     raw = np.array([[-9.0, 0.0, 1.0]])
     value, slope, curvature = np.empty(1), np.empty((1, 3)), np.empty((1, 6))
@@ -459,21 +469,31 @@ def test_sums_in_vector_instructions_refuse_other_layouts(rng):
 
 @values_or_indicators
 @pytest.mark.parametrize("n, n_dense", [(20, 3), (20, 0), (7, 2), (1500, 5)])
-def test_sums_of_log_loss_are_those_of_its_parts(rng, n, n_dense, has_values):
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_sums_of_log_loss_are_those_of_its_parts(rng, n, n_dense, has_values, n_classes):
+    n_outputs = 1 if n_classes == 2 else n_classes
     ptr, idx, val, plain = make_compressed(rng, n, 4, has_values)
-    dense, y, weight = rng.normal(size=(n, n_dense)), rng.integers(0, 2, n) * 1.0, rng.random(n)
-    coef, intercept = rng.normal(size=(1, n_dense + 4)), rng.normal(size=1)
-    gradient, curvature = np.full((1, n_dense + 5), np.nan), np.empty(n - 7)
+    dense, weight = rng.normal(size=(n, n_dense)), rng.random(n)
+    y = rng.integers(0, n_classes, n) * 1.0
+    coef, intercept = rng.normal(size=(n_outputs, n_dense + 4)), rng.normal(size=n_outputs)
+    gradient = np.full((n_outputs, n_dense + 5), np.nan)
+    curvature = np.empty((n - 7, n_outputs * (n_outputs + 1) // 2))
     given = (dense, ptr, idx, val, y, weight, coef, intercept, 3.0, 5, n - 2)
-    loss = _kernels.sum_log_loss(*given, gradient, curvature)
+    total = _kernels.sum_log_loss if n_classes == 2 else _kernels.sum_multiclass_log_loss
+    loss = total(*given, gradient, curvature)
     x, w = np.column_stack([dense, plain, np.ones(n)])[5 : n - 2], weight[5 : n - 2]
-    raw = x @ np.append(coef, intercept)
-    value, slope, curve = evaluate(_kernels.binary_log_loss, y[5 : n - 2], raw, 3.0)
+    raw, y = x @ np.column_stack([coef, intercept]).T, y[5 : n - 2]
+    if n_classes == 2:
+        value, slope, curve = evaluate(_kernels.binary_log_loss, y, raw[:, 0], 3.0)
+        slope, curve = slope[:, None], curve[:, None]
+    else:
+        value, slope, curve = np.empty(n - 7), np.empty_like(raw), np.empty_like(curvature)
+        _kernels.multiclass_log_loss(y, raw, 3.0, value, slope, curve)
     np.testing.assert_allclose(loss, w @ value)
-    np.testing.assert_allclose(gradient[0], (w * slope) @ x, atol=1e-12)
-    np.testing.assert_allclose(curvature, w * curve)
+    np.testing.assert_allclose(gradient, (w[:, None] * slope).T @ x, atol=1e-11)
+    np.testing.assert_allclose(curvature, curve, atol=1e-15)
     again = gradient.copy()
-    assert _kernels.sum_log_loss(*given, again, np.zeros(0)) == loss
+    assert total(*given, again, curvature[:0]) == loss
     assert (again == gradient).all()
 
 
@@ -493,6 +513,22 @@ def test_sparse_gram_is_the_lower_triangle_of_the_weighted_products(rng, has_val
     expected = np.tril((x.T * factor) @ x)
     expected[:3], expected[7, :3], expected[7, 7] = 0, 0, 0  # products without compressed columns
     np.testing.assert_allclose(gram, expected, atol=1e-14)
+
+
+@values_or_indicators
+@pytest.mark.parametrize(("n", "n_dense", "n_sparse"), [(20, 3, 4), (600, 2, 4), (9, 0, 4), (9, 3, 0)])
+def test_grams_of_several_factors_are_the_weighted_products(rng, n, n_dense, n_sparse, has_values):
+    ptr, idx, val, plain = make_compressed(rng, n, n_sparse, has_values)
+    dense, weight, packed = rng.normal(size=(n, n_dense)), rng.random(n), rng.normal(size=(n - 5, 6))
+    size, places = n_dense + n_sparse + 1, np.array([1, 3, 4])
+    out = np.zeros((size, size, 3))
+    given = (dense, packed, weight, places, 3, n - 2, out)
+    _kernels.sum_dense_grams(*given)
+    _kernels.sum_sparse_grams(ptr, idx, val, *given)
+    x = np.column_stack([dense, plain, np.ones(n)])[3 : n - 2]
+    for q, place in enumerate(places):
+        expected = np.tril((x.T * (weight[3 : n - 2] * packed[:, place])) @ x)
+        np.testing.assert_allclose(out[:, :, q], expected, atol=1e-12)
 
 
 def test_complements_are_the_total_minus_the_other_categories(rng):
@@ -676,10 +712,13 @@ def test_the_first_run_calls_every_kernel_that_most_fits_need(monkeypatch):
         monkeypatch.setattr(_kernels, name, watched)
     _kernels.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
     _kernels._compile_most()
-    losses = {"huber", "poisson", "gamma", "multiclass_log_loss"}
+    losses = {"huber", "poisson", "gamma"}
+    of_classes = {"multiclass_log_loss", "sum_multiclass_log_loss"}
+    of_outputs = {"sum_dense_grams", "sum_sparse_grams"}
     other_sums = {"row_length", "sum_dense", "sum_uniform", "sum_values"}
     constrained, of_parts = {"descend_coordinates"}, {"merge_values", "put_together"}
-    assert set(kernels) - called == losses | other_sums | constrained | of_parts
+    several = of_classes | of_outputs
+    assert set(kernels) - called == losses | several | other_sums | constrained | of_parts
 
 
 def test_log_loss_far_out_agrees_with_the_library():

@@ -658,31 +658,35 @@ def binary_log_loss(y, raw, far_wrong, value, slope, curvature):
         curvature[i] = secant if wrong > far_wrong else small * inverse * inverse
 
 
-@_kernel
+@_arithmetic
 def multiclass_log_loss(y, raw, far_wrong, value, slope, curvature):
     """Softmax of every row; ``curvature`` (may be empty) is packed: (0, 0), (1, 0), (1, 1) ..."""
-    n_classes = raw.shape[1]
-    with_curvature = curvature.shape[0] > 0
-    share = np.empty(n_classes)
-    for i in range(raw.shape[0]):
-        own = np.int64(y[i])
-        largest = raw[i, 0]
+    n_rows, n_classes = raw.shape
+    for i in range(n_rows):
+        value[i] = raw[i, 0]  # the largest, so that no exponential overflows
         for k in range(1, n_classes):
-            largest = max(largest, raw[i, k])
-        total = 0.0
+            value[i] = max(value[i], raw[i, k])
         for k in range(n_classes):
-            slope[i, k] = np.exp(raw[i, k] - largest)
+            slope[i, k] = raw[i, k] - value[i]
+    flat = slope.reshape(n_rows * n_classes)
+    for j in range(flat.shape[0]):  # shares below exp(-40), 4e-18, count as that
+        flat[j] = _exp_of_near(flat[j])
+    share = np.empty(n_classes)
+    for i in range(n_rows):
+        own, total = np.int64(y[i]), 0.0
+        for k in range(n_classes):
             total += slope[i, k]
         for k in range(n_classes):
             slope[i, k] /= total
-            share[k] = slope[i, k]
-        value[i] = np.log(total) + largest - raw[i, own]
-        if with_curvature:
+        value[i] += np.log(total) - raw[i, own]
+        if curvature.shape[0] > 0:
+            others = 1.0
             if value[i] > far_wrong:
-                own_share = 0.5 / value[i]
-                for k in range(n_classes):
-                    share[k] *= (1.0 - own_share) / (1.0 - slope[i, own])
-                share[own] = own_share
+                others = (1.0 - 0.5 / value[i]) / (1.0 - slope[i, own])
+            for k in range(n_classes):
+                share[k] = slope[i, k] * others
+            if value[i] > far_wrong:
+                share[own] = 0.5 / value[i]
             place = 0
             for k in range(n_classes):
                 for other in range(k):
@@ -744,8 +748,8 @@ def sum_log_loss(
 ):
     """``predict_raw``, ``binary_log_loss`` and ``sum_columns`` of its weighted slopes at once.
 
-    Returns the weighted sum of the losses. ``curvature``, unless it is empty, gets the weighted
-    curvatures of the rows.
+    Returns the weighted sum of the losses. ``curvature``, unless it is empty, gets the curvatures of
+    the rows, without their weights.
     """
     n_dense, last, has_values = dense.shape[1], gradient.shape[1] - 1, val.shape[0] > 0
     of_dense, of_sparse = coef[0, :n_dense], coef[0, n_dense:]
@@ -773,7 +777,7 @@ def sum_log_loss(
             chunk_slope += slope[i]
         if curvature.shape[0] > 0:
             for i in range(n):
-                curvature[first - start + i] = weight[first + i] * curve[i]
+                curvature[first - start + i, 0] = curve[i]
         of_columns = np.dot(slope, x)
         for j in range(n_dense):
             sums[j] += of_columns[j]
@@ -782,6 +786,51 @@ def sum_log_loss(
                 sparse_sums[idx[e]] += slope[i] * val[e] if has_values else slope[i]
         total += chunk_loss
         sums[last] += chunk_slope
+    return total
+
+
+@_kernel
+def sum_multiclass_log_loss(
+    dense, ptr, idx, val, y, weight, coef, intercept, far_wrong, start, stop, gradient, curvature
+):
+    """``sum_log_loss`` of several classes; ``curvature`` is packed, a row per row, or empty."""
+    n_classes, n_dense, last = gradient.shape[0], dense.shape[1], gradient.shape[1] - 1
+    has_values = val.shape[0] > 0
+    of_dense, of_sparse = coef[:, :n_dense].T.copy(), coef[:, n_dense:].T.copy()
+    sums, sparse_sums = np.zeros((n_classes, n_dense)), np.zeros_like(of_sparse)
+    of_one = np.zeros(n_classes)
+    found, value = np.empty((2, _ROWS_PER_PREDICTION, n_classes)), np.empty(_ROWS_PER_PREDICTION)
+    total = 0.0
+    for first in range(start, stop, _ROWS_PER_PREDICTION):
+        n = min(_ROWS_PER_PREDICTION, stop - first)
+        raw, slope, x = found[0, :n], found[1, :n], dense[first : first + n]
+        np.dot(x, of_dense, raw)
+        for i in range(n):
+            for k in range(n_classes):
+                raw[i, k] += intercept[k]
+            for e in range(ptr[first + i], ptr[first + i + 1]):
+                of_entry, entry = of_sparse[idx[e]], val[e] if has_values else 1.0
+                for k in range(n_classes):
+                    raw[i, k] += entry * of_entry[k]
+        place = first - start
+        curve = curvature[place : place + n] if curvature.shape[0] > 0 else curvature
+        multiclass_log_loss(y[first : first + n], raw, far_wrong, value, slope, curve)
+        for i in range(n):
+            total += weight[first + i] * value[i]
+            for k in range(n_classes):
+                slope[i, k] *= weight[first + i]
+                of_one[k] += slope[i, k]
+            for e in range(ptr[first + i], ptr[first + i + 1]):
+                own, entry = sparse_sums[idx[e]], val[e] if has_values else 1.0
+                for k in range(n_classes):
+                    own[k] += entry * slope[i, k]
+        sums += np.dot(slope.T, x)
+    for k in range(n_classes):
+        for j in range(n_dense):
+            gradient[k, j] = sums[k, j]
+        for j in range(n_dense, last):
+            gradient[k, j] = sparse_sums[j - n_dense, k]
+        gradient[k, last] = of_one[k]
     return total
 
 
@@ -823,6 +872,78 @@ def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, gram):
                 other = n + np.uint64(idx[f])
                 product = scaled * val[f] if has_values else scaled
                 gram[max(column, other), min(column, other)] += product
+
+
+# The products of columns of so many rows stay in the processor's cache.
+_ROWS_PER_PRODUCT = 256
+
+
+@_arithmetic
+def sum_dense_grams(dense, packed, weight, places, start, stop, out):
+    """Weighted products of dense columns, the constant 1 last, for several factors per row.
+
+    Factor q of row i is weight[i] * packed[i - start, places[q]]; ``out`` is indexed [a, b, q], of
+    which b <= a is filled. The products of a row are computed once, for all factors.
+    """
+    n, last, n_factors = dense.shape[1], out.shape[0] - 1, places.shape[0]
+    n_products = (n + 1) * (n + 2) // 2
+    products = np.empty((_ROWS_PER_PRODUCT, n_products))
+    factors = np.empty((_ROWS_PER_PRODUCT, n_factors))
+    total, more = np.zeros((n_products, n_factors)), np.empty((n_products, n_factors))
+    for first in range(start, stop, _ROWS_PER_PRODUCT):
+        n_rows = min(_ROWS_PER_PRODUCT, stop - first)
+        for i in range(n_rows):
+            x, own, place = dense[first + i], products[i], 0
+            for a in range(n):
+                with_a = own[place : place + a + 1]
+                for b in range(a + 1):
+                    with_a[b] = x[a] * x[b]
+                place += a + 1
+            with_one = own[place:]
+            for b in range(n):
+                with_one[b] = x[b]
+            with_one[n] = 1.0
+            for q in range(n_factors):
+                factors[i, q] = weight[first + i] * packed[first + i - start, places[q]]
+        np.dot(products[:n_rows].T, factors[:n_rows], more)
+        for j in range(n_products):
+            for q in range(n_factors):
+                total[j, q] += more[j, q]
+    place = 0
+    for a in range(n + 1):
+        row = out[a] if a < n else out[last]
+        for b in range(a + 1):
+            target = b if b < n else last
+            for q in range(n_factors):
+                row[target, q] = total[place, q]
+            place += 1
+
+
+@_arithmetic
+def sum_sparse_grams(ptr, idx, val, dense, packed, weight, places, start, stop, out):
+    """``sum_sparse_gram`` for the factors of ``sum_dense_grams``, added to its ``out``."""
+    n, last, n_factors = dense.shape[1], out.shape[0] - 1, places.shape[0]
+    has_values = val.shape[0] > 0
+    factors = np.empty(n_factors)
+    for i in range(start, stop):
+        for q in range(n_factors):
+            factors[q] = weight[i] * packed[i - start, places[q]]
+        for e in range(ptr[i], ptr[i + 1]):
+            column = n + np.int64(idx[e])
+            value = val[e] if has_values else 1.0
+            for b in range(n):
+                product, own = value * dense[i, b], out[column, b]
+                for q in range(n_factors):
+                    own[q] += product * factors[q]
+            for f in range(ptr[i], e + 1):
+                other = n + np.int64(idx[f])
+                product = value * val[f] if has_values else value
+                own = out[max(column, other), min(column, other)]
+                for q in range(n_factors):
+                    own[q] += product * factors[q]
+            own = out[last, column]
+            for q in range(n_factors):
+                own[q] += value * factors[q]
 
 
 @_kernel
@@ -1165,7 +1286,9 @@ def _compile_most() -> None:
     sum_moments(*where, one, np.zeros((1, 2, 2)))
     predict_raw(table, ptr, idx, one, np.ones((1, 2)), one, 0, 1, table.copy())
     sum_columns(table, ptr, idx, one, table, 0, 1, np.ones((1, 3)))
-    sum_log_loss(table, ptr, idx, one, one, one, both, one, 1.0, 0, 1, np.ones((1, 3)), one.copy())
+    sum_log_loss(
+        table, ptr, idx, one, one, one, both, one, 1.0, 0, 1, np.ones((1, 3)), table.copy()
+    )
     scale_rows(table, one, 0, 1, both.copy())
     sum_sparse_gram(ptr, idx, one, table, one, 0, 1, np.ones((3, 3)))
     leaf = np.full(1, -1, dtype=np.int32)

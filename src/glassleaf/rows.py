@@ -11,7 +11,7 @@ together that sums of squares would lose digits, ``move_dense`` puts them into t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.compressed import Compressed
-from glassleaf.losses import FAR_WRONG, BinaryLogLoss, Loss
+from glassleaf.losses import FAR_WRONG, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.scratch import scratch
 from glassleaf.transforms import PiecewiseLinear
 
@@ -35,6 +35,9 @@ _PAIR_ROWS = 131_072
 _ROWS_PER_COLUMN = 32
 # Rows whose scaled copy stays in the processor's cache.
 _CHUNK_ROWS = 4_096
+# With more dense columns per factor, a product of matrices for each factor takes less time than one
+# for all, before which the products of columns have to be written down.
+_COLUMNS_PER_FACTOR = 2
 
 
 @dataclass
@@ -343,11 +346,11 @@ def model_sums(
     """Loss, gradient and (if asked for) Hessian, summed over a part of the node's rows."""
     start, stop = _part(rows, node, part, parts)
     given = (rows, start, stop, coef, intercept)
-    if type(loss) is BinaryLogLoss:
-        value, gradient, curvature = _sums_of_log_loss(*given, with_hessian)
+    if type(loss) in _KERNEL_OF_LOSS:  # one derived from it may have other derivatives
+        value, gradient, curvature = _sums_in_one_kernel(*given, loss, with_hessian)
     else:
         value, gradient, curvature = _sums_of_any_loss(*given, loss, with_hessian)
-    hessian = _hessian(rows, start, stop, curvature) if with_hessian else None
+    hessian = _hessian(rows, start, stop, curvature, loss) if with_hessian else None
     return ModelSums(value, gradient, hessian)
 
 
@@ -360,40 +363,95 @@ def _sums_of_any_loss(
     loss: Loss,
     with_hessian: bool,
 ) -> tuple[float, Floats, Floats]:
-    """Loss and gradient, and the weighted curvature of every row if asked for."""
+    """Loss and gradient, and the curvature of every row, without its weight, if asked for."""
     weight = rows.weight[start:stop]
     value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
     gradient = _column_sums(rows, start, stop, slope * weight[:, None])
-    weighted = curvature * weight[:, None] if with_hessian else curvature
-    return float(np.dot(weight, value)), gradient, weighted
+    return float(np.dot(weight, value)), gradient, curvature
 
 
-def _sums_of_log_loss(
-    rows: Rows, start: int, stop: int, coef: Floats, intercept: Floats, with_hessian: bool
+# Losses of classes need most passes: theirs are one kernel each.
+_KERNEL_OF_LOSS: dict[type[Loss], Callable[..., float]] = {
+    BinaryLogLoss: _kernels.sum_log_loss,
+    MulticlassLogLoss: _kernels.sum_multiclass_log_loss,
+}
+
+
+def _sums_in_one_kernel(
+    rows: Rows,
+    start: int,
+    stop: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+    with_hessian: bool,
 ) -> tuple[float, Floats, Floats]:
-    """The same of the binary log loss, which needs most passes, in one kernel."""
-    gradient = np.empty((1, rows.n_kept + 1))
-    curvature = np.empty(stop - start if with_hessian else 0)
+    n_outputs = loss.n_outputs
+    gradient = np.empty((n_outputs, rows.n_kept + 1))
+    n_curved = stop - start if with_hessian else 0
+    curvature = np.empty((n_curved, n_outputs * (n_outputs + 1) // 2))
     given = (rows.dense, *rows.sparse.arrays, rows.target, rows.weight, coef, intercept, FAR_WRONG)
-    value = _kernels.sum_log_loss(*given, start, stop, gradient, curvature)
-    return value, gradient, curvature[:, None]
+    value = _KERNEL_OF_LOSS[type(loss)](*given, start, stop, gradient, curvature)
+    return value, gradient, curvature
 
 
-def _hessian(rows: Rows, start: int, stop: int, curvature: Floats) -> Floats:
-    """Sums of curvature times the products of all pairs of columns, the constant 1 last.
+def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, loss: Loss) -> Floats:
+    """Sums of weight times curvature times the products of all pairs of columns, the 1 last.
 
     Only the lower triangles, and what lies between the dense columns, are filled.
     """
-    n_dense, size = rows.dense.shape[1], rows.n_kept + 1
-    out = np.zeros((curvature.shape[1], size, size))
-    for gram, factor in zip(out, np.ascontiguousarray(curvature.T), strict=True):
-        of_dense = _dense_gram(rows.dense[start:stop], factor)
-        gram[:n_dense, :n_dense] = of_dense[:-1, :-1]
-        gram[-1, :n_dense], gram[-1, -1] = of_dense[-1, :-1], of_dense[-1, -1]
-        if rows.n_sparse:
-            given = (*rows.sparse.arrays, rows.dense, factor, start, stop)
-            _kernels.sum_sparse_gram(*given, gram)
+    if loss.n_outputs == 1:
+        return _gram(rows, start, stop, curvature[:, 0] * rows.weight[start:stop])[None]
+    pair = np.tril_indices(loss.n_outputs)
+    if not loss.only_differences_count:
+        return _grams(rows, start, stop, curvature, np.arange(curvature.shape[1]))
+    # Those of an output with itself are minus those with all others.
+    mixed = np.flatnonzero(pair[0] != pair[1])
+    found = _grams(rows, start, stop, curvature, mixed)
+    out = np.zeros((curvature.shape[1], *found.shape[1:]))
+    out[mixed] = found
+    itself = np.flatnonzero(pair[0] == pair[1])
+    for gram, place in zip(found, mixed, strict=True):
+        for output in (pair[0][place], pair[1][place]):
+            out[itself[output]] -= gram
     return out
+
+
+def _gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
+    """Sums of factor times the products of all pairs of columns, for one factor per row."""
+    n_dense, size = rows.dense.shape[1], rows.n_kept + 1
+    gram = np.zeros((size, size))
+    _put_dense(gram, _dense_gram(rows.dense[start:stop], factor))
+    if rows.n_sparse:
+        given = (*rows.sparse.arrays, rows.dense, factor, start, stop)
+        _kernels.sum_sparse_gram(*given, gram)
+    return gram
+
+
+def _grams(
+    rows: Rows, start: int, stop: int, curvature: Floats, places: NDArray[np.intp]
+) -> Floats:
+    """The same for several factors: the weight times those columns of ``curvature``."""
+    n_dense, size = rows.dense.shape[1], rows.n_kept + 1
+    out = np.zeros((size, size, len(places)))
+    given = (rows.dense, curvature, rows.weight, places, start, stop, out)
+    if n_dense < _COLUMNS_PER_FACTOR * len(places):
+        _kernels.sum_dense_grams(*given)
+    else:
+        weight = rows.weight[start:stop]
+        for k, place in enumerate(places):
+            of_dense = _dense_gram(rows.dense[start:stop], curvature[:, place] * weight)
+            _put_dense(out[:, :, k], of_dense)
+    if rows.n_sparse:
+        _kernels.sum_sparse_grams(*rows.sparse.arrays, *given)
+    return np.ascontiguousarray(np.moveaxis(out, 2, 0))
+
+
+def _put_dense(gram: Floats, of_dense: Floats) -> None:
+    """Put the products of the dense columns and the constant into those of all columns."""
+    n_dense = len(of_dense) - 1
+    gram[:n_dense, :n_dense] = of_dense[:-1, :-1]
+    gram[-1, :n_dense], gram[-1, -1] = of_dense[-1, :-1], of_dense[-1, -1]
 
 
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
