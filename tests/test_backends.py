@@ -303,9 +303,48 @@ def test_sums_of_log_losses_agree_with_those_of_any_loss(
     x = np.column_stack([dense, plain, np.ones(n)])
     raw = x @ np.column_stack([coef, intercept]).T
     _, _, curvature = loss.derivatives(y, raw[:, 0] if n_classes == 2 else raw)
-    for hessian, factor in zip(found.hessian, curvature.reshape(n, -1).T, strict=True):
+    curvature = curvature.reshape(n, len(found.hessian))
+    for hessian, factor in zip(found.hessian, curvature.T, strict=True):
         plainly = np.tril((x.T * (weight * factor)) @ x)
         np.testing.assert_allclose(np.tril(hessian), plainly, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", [SquaredError(), BinaryLogLoss(), MulticlassLogLoss(3)])
+@pytest.mark.parametrize("n_sparse", [0, 4])
+def test_sums_of_segments_are_those_of_their_rows(rng, loss, n_sparse):
+    """Bins 0 to 4 of the second feature; bin 3, which no row has, is a segment of its own."""
+    n, segment_of_bin = 60, np.array([1, 0, 1, 2, 3], dtype=np.uint16)
+    dense, plain = rng.normal(size=(n, 3)), (rng.random((n, n_sparse)) < 0.3) * 1.0
+    y, weight = rng.integers(0, 2, n) * 1.0, rng.random(n)
+    bins = rng.choice([0, 1, 2, 4], n)
+    block = Compressed(np.arange(n + 1), (7 + bins).astype(np.uint16), np.zeros(0), per_row=1)
+    entries = plain.nonzero()[1].astype(np.uint32)
+    ptr = np.concatenate([[0], np.cumsum(plain.sum(axis=1))]).astype(np.int64)
+    sparse = Compressed(ptr, entries, np.zeros(0))
+    vectors = np.zeros((n, 2))
+    rows = on_rows.Rows(dense, sparse, n_sparse, y, weight, [block], {5: (10, n)}, vectors)
+    before = dense.copy()
+    coef = rng.normal(size=(loss.n_outputs, 3 + n_sparse))
+    intercept = rng.normal(size=loss.n_outputs)
+    sums = on_rows.segment_sums(rows, 5, 0, 7, segment_of_bin, 0, 4, coef, intercept, loss)
+    x = np.column_stack([dense, plain, np.ones(n)])
+    raw = x @ np.column_stack([coef, intercept]).T
+    value, slope, curvature = loss.derivatives(y, raw[:, 0] if loss.n_outputs == 1 else raw)
+    slope, curvature = slope.reshape(n, -1), curvature.reshape(n, -1)
+    for s in range(4):
+        own = 10 + np.flatnonzero(segment_of_bin[bins[10:]] == s)
+        w, of_one = weight[own], sums.statistics[s]
+        assert of_one[0] == len(own)
+        np.testing.assert_allclose(of_one[1], w.sum(), atol=1e-13)
+        columns = x[own, :-1]
+        moments = [w @ columns, columns.sum(axis=0), w @ columns**2, (columns**2).sum(axis=0)]
+        np.testing.assert_allclose(of_one[2 : 2 + 4 * columns.shape[1]], np.concatenate(moments))
+        np.testing.assert_allclose(sums.loss[s], w @ value[own], atol=1e-13)
+        np.testing.assert_allclose(sums.gradient[s], (w * slope[own].T) @ x[own], atol=1e-12)
+        for gram, factor in zip(sums.hessian[s], curvature[own].T, strict=True):
+            expected = np.tril((x[own].T * (w * factor)) @ x[own])
+            np.testing.assert_allclose(np.tril(gram), expected, atol=1e-12)
+    assert (rows.dense == before).all() and rows.spans == {5: (10, n)}
 
 
 def test_a_column_that_is_constant_in_a_set_of_many_rows_does_not_vary_there():

@@ -516,10 +516,16 @@ def test_sparse_gram_is_the_lower_triangle_of_the_weighted_products(rng, has_val
 
 
 @values_or_indicators
-@pytest.mark.parametrize(("n", "n_dense", "n_sparse"), [(20, 3, 4), (600, 2, 4), (9, 0, 4), (9, 3, 0)])
+@pytest.mark.parametrize(
+    ("n", "n_dense", "n_sparse"), [(20, 3, 4), (600, 2, 4), (9, 0, 4), (9, 3, 0)]
+)
 def test_grams_of_several_factors_are_the_weighted_products(rng, n, n_dense, n_sparse, has_values):
     ptr, idx, val, plain = make_compressed(rng, n, n_sparse, has_values)
-    dense, weight, packed = rng.normal(size=(n, n_dense)), rng.random(n), rng.normal(size=(n - 5, 6))
+    dense, weight, packed = (
+        rng.normal(size=(n, n_dense)),
+        rng.random(n),
+        rng.normal(size=(n - 5, 6)),
+    )
     size, places = n_dense + n_sparse + 1, np.array([1, 3, 4])
     out = np.zeros((size, size, 3))
     given = (dense, packed, weight, places, 3, n - 2, out)
@@ -563,37 +569,23 @@ def test_standardized_grams_are_products_of_all_columns_standardized(rng):
 
 @values_or_indicators
 @pytest.mark.parametrize("n_sparse", [0, 4])
-def test_sums_of_segments_are_those_of_their_rows(rng, has_values, n_sparse):
-    ptr, idx, val, plain = make_compressed(rng, 30, n_sparse, has_values)
-    dense, weight = rng.normal(size=(30, 3)), rng.random(25)
-    slope, packed = rng.normal(size=(25, 2)), rng.normal(size=(25, 3))
-    order, ends = rng.permutation(25), np.array([0, 9, 9, 12, 25])
-    size = 3 + n_sparse + 1
-    gradient, gram = np.zeros((4, 2, size)), np.zeros((4, 3, size, size))
-    moments = np.full((4, 2, size - 1), np.nan)
-    where = (order, ends, 5, dense, ptr, idx, val)
-    _kernels.sum_segments(*where, slope, packed, gradient, gram)
-    _kernels.sum_moments(*where, weight, moments)
-    for s in range(4):
-        own = order[ends[s] : ends[s + 1]]
-        x = np.column_stack([dense, plain, np.ones(30)])[5 + own]
-        np.testing.assert_allclose(gradient[s], slope[own].T @ x, atol=1e-13)
-        for pair in range(3):
-            expected = np.tril((x.T * packed[own, pair]) @ x)
-            np.testing.assert_allclose(gram[s, pair], expected, atol=1e-13)
-        x, w = x[:, :-1], weight[own]
-        np.testing.assert_allclose(moments[s], [w @ x, w @ x**2], atol=1e-13)
+def test_moments_are_sums_of_columns_and_their_squares(rng, has_values, n_sparse):
+    ptr, idx, val, plain = make_compressed(rng, 100, n_sparse, has_values)
+    dense, weight, moments = rng.normal(size=(100, 3)), rng.random(90), np.empty((2, 3 + n_sparse))
+    _kernels.sum_moments(dense, ptr, idx, val, weight, 5, 95, moments)
+    x = np.column_stack([dense, plain])[5:95]
+    np.testing.assert_allclose(moments, [weight @ x, weight @ x**2], atol=1e-13)
 
 
 def test_a_constant_column_of_many_rows_has_no_variance():
     """What a plain sum loses makes its spread some 1e-6 of its value."""
     n, constants = 20_000, np.array([1.7, 0.3, -2.1234, 29.77])
     dense, indicators = np.tile(constants, (n, 1)), np.zeros(n, dtype=np.uint32)
-    where = (np.arange(n), np.array([0, n]), 0, dense, np.arange(n + 1), indicators, np.zeros(0))
     for weight in (np.ones(n), np.full(n, 0.1), np.linspace(0.1, 3.0, n)):
-        moments = np.empty((1, 2, 5))
-        _kernels.sum_moments(*where, weight, moments)
-        mean, square = moments[0] / weight.sum()
+        moments = np.empty((2, 5))
+        given = (dense, np.arange(n + 1), indicators, np.zeros(0), weight, 0, n)
+        _kernels.sum_moments(*given, moments)
+        mean, square = moments / weight.sum()
         np.testing.assert_allclose(mean**2, square, rtol=4e-15)
 
 

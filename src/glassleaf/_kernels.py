@@ -748,8 +748,8 @@ def sum_log_loss(
 ):
     """``predict_raw``, ``binary_log_loss`` and ``sum_columns`` of its weighted slopes at once.
 
-    Returns the weighted sum of the losses. ``curvature``, unless it is empty, gets the curvatures of
-    the rows, without their weights.
+    Returns the weighted sum of the losses. ``curvature``, unless it is empty, gets the rows'
+    curvatures, without their weights.
     """
     n_dense, last, has_values = dense.shape[1], gradient.shape[1] - 1, val.shape[0] > 0
     of_dense, of_sparse = coef[0, :n_dense], coef[0, n_dense:]
@@ -991,133 +991,40 @@ def standardize_grams(grams, n_dense, members, first, mean, factor, out):
             own[a, n] = own[n, a] = (own[n, a] - mean[s, a] * ones) * factor[s, a]
 
 
-@_kernel
-def sum_segments(order, ends, start, dense, ptr, idx, val, slope, packed, gradient, gram):
-    """Gradients and Hessians of several sets of rows: set s is ``order[ends[s]:ends[s + 1]]``.
-
-    Rows are numbered from ``start``. gradient[s, k, a] += slope[i, k] * x[i, a] and, for b <= a,
-    gram[s, p, a, b] += packed[i, p] * x[i, a] * x[i, b], the constant 1 coming last.
-    """
-    for s in range(ends.shape[0] - 1):
-        first, last = ends[s], ends[s + 1]
-        in_fours = first + (last - first) // 4 * 4
-        for t in range(first, in_fours, 4):  # four rows at a time: the sums are fetched once
-            _add_four(
-                dense, start, order[t], order[t + 1], order[t + 2], order[t + 3],
-                slope, packed, gradient[s], gram[s],
-            )  # fmt: skip
-        for t in range(in_fours, last):
-            _add_one(dense, start, order[t], slope, packed, gradient[s], gram[s])
-        if dense.shape[1] < gradient.shape[2] - 1:
-            for t in range(first, last):
-                _add_sparse(
-                    dense, start, order[t], ptr, idx, val, slope, packed, gradient[s], gram[s]
-                )
-
-
-@_kernel
-def _add_four(dense, start, i0, i1, i2, i3, slope, packed, gradient, gram):
-    """``_add_one`` of four rows at once."""
-    x0, x1, x2, x3 = dense[start + i0], dense[start + i1], dense[start + i2], dense[start + i3]
-    n, last = dense.shape[1], gram.shape[1] - 1
-    for k in range(gradient.shape[0]):
-        f0, f1, f2, f3 = slope[i0, k], slope[i1, k], slope[i2, k], slope[i3, k]
-        row = gradient[k]
-        for b in range(n):
-            row[b] += f0 * x0[b] + f1 * x1[b] + f2 * x2[b] + f3 * x3[b]
-        row[last] += f0 + f1 + f2 + f3
-    for p in range(gram.shape[0]):
-        f0, f1, f2, f3 = packed[i0, p], packed[i1, p], packed[i2, p], packed[i3, p]
-        for a in range(n):
-            g0, g1, g2, g3 = f0 * x0[a], f1 * x1[a], f2 * x2[a], f3 * x3[a]
-            row = gram[p, a]
-            for b in range(a + 1):
-                row[b] += g0 * x0[b] + g1 * x1[b] + g2 * x2[b] + g3 * x3[b]
-        row = gram[p, last]
-        for b in range(n):
-            row[b] += f0 * x0[b] + f1 * x1[b] + f2 * x2[b] + f3 * x3[b]
-        row[last] += f0 + f1 + f2 + f3
-
-
-@_kernel
-def _add_one(dense, start, i, slope, packed, gradient, gram):
-    x = dense[start + i]
-    n, last = dense.shape[1], gram.shape[1] - 1
-    for output in range(gradient.shape[0]):
-        for b in range(n):
-            gradient[output, b] += slope[i, output] * x[b]
-        gradient[output, last] += slope[i, output]
-    for pair in range(gram.shape[0]):
-        factor = packed[i, pair]
-        for a in range(n):
-            for b in range(a + 1):
-                gram[pair, a, b] += factor * x[a] * x[b]
-        for b in range(n):
-            gram[pair, last, b] += factor * x[b]
-        gram[pair, last, last] += factor
-
-
-@_kernel
-def _add_sparse(dense, start, i, ptr, idx, val, slope, packed, gradient, gram):
-    x = dense[start + i]
-    n, last = dense.shape[1], gram.shape[1] - 1
-    has_values = val.shape[0] > 0
-    begin, end = ptr[start + i], ptr[start + i + 1]
-    for e in range(begin, end):
-        a = n + np.int64(idx[e])
-        value = val[e] if has_values else 1.0
-        for output in range(gradient.shape[0]):
-            gradient[output, a] += slope[i, output] * value
-        for pair in range(gram.shape[0]):
-            factor = packed[i, pair] * value
-            for b in range(n):
-                gram[pair, a, b] += factor * x[b]
-            for f in range(begin, e + 1):
-                b = n + np.int64(idx[f])
-                product = factor * val[f] if has_values else factor
-                gram[pair, max(a, b), min(a, b)] += product
-            gram[pair, last, a] += factor
-
-
 # Rows that are added up before what they lost in rounding is looked after.
 _FEW_ROWS = 32
 
 
 @_kernel
-def sum_moments(order, ends, start, dense, ptr, idx, val, factors, moments):
-    """Sums of factor times column, then of factor times its square, of several sets of rows.
+def sum_moments(dense, ptr, idx, val, factors, start, stop, moments):
+    """Sums of factor times column, then of factor times its square; ``moments`` is (2, columns).
 
-    The sets are those of ``sum_segments``; ``moments`` is (sets, 2, columns). Means and variances
-    are differences of these: in a plain sum of many rows, a constant column would seem to vary. So
-    sums of a few rows are added up, with what each addition loses (Kahan).
+    Means and variances are differences of these: in a plain sum of many rows, a constant column
+    would seem to vary. So sums of a few rows are added up, with what each addition loses (Kahan).
     """
-    n, kept = dense.shape[1], moments.shape[2]
+    n, kept = dense.shape[1], moments.shape[1]
     has_values = val.shape[0] > 0
-    few, lost = np.empty((2, kept)), np.empty((2, kept))
+    few, lost = np.empty((2, kept)), np.zeros((2, kept))
     of_sparse = few[:, n:]
-    for s in range(ends.shape[0] - 1):
-        total = moments[s]
-        total[:] = 0.0
-        lost[:] = 0.0
-        for first in range(ends[s], ends[s + 1], _FEW_ROWS):
-            few[:] = 0.0
-            for t in range(first, min(first + _FEW_ROWS, ends[s + 1])):
-                i, factor = start + order[t], factors[order[t]]
-                x, of_columns, of_squares = dense[i], few[0], few[1]
-                for a in range(n):
-                    product = factor * x[a]
-                    of_columns[a] += product
-                    of_squares[a] += product * x[a]
-                for e in range(ptr[i], ptr[i + 1]):
-                    product = factor * val[e] if has_values else factor
-                    of_sparse[0, idx[e]] += product
-                    of_sparse[1, idx[e]] += product * val[e] if has_values else product
-            for k in range(2):
-                for a in range(kept):
-                    more = few[k, a] - lost[k, a]
-                    both = total[k, a] + more
-                    lost[k, a] = (both - total[k, a]) - more
-                    total[k, a] = both
+    moments[:] = 0.0
+    for first in range(start, stop, _FEW_ROWS):
+        few[:] = 0.0
+        for i in range(first, min(first + _FEW_ROWS, stop)):
+            factor, x, of_columns, of_squares = factors[i - start], dense[i], few[0], few[1]
+            for a in range(n):
+                product = factor * x[a]
+                of_columns[a] += product
+                of_squares[a] += product * x[a]
+            for e in range(ptr[i], ptr[i + 1]):
+                product = factor * val[e] if has_values else factor
+                of_sparse[0, idx[e]] += product
+                of_sparse[1, idx[e]] += product * val[e] if has_values else product
+        for k in range(2):
+            for a in range(kept):
+                more = few[k, a] - lost[k, a]
+                both = moments[k, a] + more
+                lost[k, a] = (both - moments[k, a]) - more
+                moments[k, a] = both
 
 
 @_kernel
@@ -1281,9 +1188,7 @@ def _compile_most() -> None:
     binary_log_loss(one, one, 1.0, one.copy(), one.copy(), one.copy())
     gram = np.ones((1, 3, 3))
     standardize_grams(gram, 1, rows[:0], no_group, both, both, gram.copy())
-    where, square = (rows, ptr, 0, table, ptr, idx, none), np.zeros((1, 1, 3, 3))
-    sum_segments(*where, table, table, np.zeros((1, 1, 3)), square)
-    sum_moments(*where, one, np.zeros((1, 2, 2)))
+    sum_moments(table, ptr, idx, one, one, 0, 1, np.zeros((2, 2)))
     predict_raw(table, ptr, idx, one, np.ones((1, 2)), one, 0, 1, table.copy())
     sum_columns(table, ptr, idx, one, table, 0, 1, np.ones((1, 3)))
     sum_log_loss(

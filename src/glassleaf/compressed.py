@@ -36,13 +36,13 @@ class Compressed:
             here[:] = np.take(here, order, axis=0)  # ten times as fast as here[order]
             return
         first, last = self.ptr[start], self.ptr[stop]
-        taken = self._taken(start, order)
+        taken = self.taken(start, order)
         self.idx[first:last] = taken.idx
         if len(self.val):
             self.val[first:last] = taken.val
         self.ptr[start : stop + 1] = taken.ptr + first
 
-    def _taken(self, start: int, order: NDArray[np.int64]) -> Compressed:
+    def taken(self, start: int, order: NDArray[np.int64]) -> Compressed:
         """A copy of the rows ``start + order``."""
         length = int((self.ptr[start + order + 1] - self.ptr[start + order]).sum())
         ptr = np.empty(len(order) + 1, dtype=np.int64)

@@ -198,38 +198,20 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
     """
     start, stop = rows.spans[node]
     target, weight = rows.target[start:stop], rows.weight[start:stop]
-    moments = _moments_by_both(rows, start, _one_set(stop - start), weight)
-    of_target = loss.support(target, weight)
-    return np.concatenate([[stop - start, weight.sum()], moments[0].ravel(), of_target])
-
-
-@dataclass(frozen=True)
-class _Sets:
-    """Sets of a node's rows, counted from its first: ``order[ends[s]:ends[s + 1]]`` is set s."""
-
-    order: NDArray[np.intp]
-    ends: NDArray[np.intp]
-
-
-def _one_set(n_rows: int) -> _Sets:
-    return _Sets(np.arange(n_rows), np.array([0, n_rows]))
-
-
-def _moments_by_both(rows: Rows, start: int, sets: _Sets, weight: Floats) -> Floats:
-    """Sums of columns by weight and by row, then of squared columns, of every set."""
-    by_weight = _moments(rows, start, sets, weight)
+    by_weight = _moments(rows, start, stop, weight)
     if _is_uniform(weight):
         by_row = by_weight / weight[0]
     else:
-        by_row = _moments(rows, start, sets, np.ones(len(weight)))
-    return np.stack([by_weight, by_row], axis=2)
+        by_row = _moments(rows, start, stop, np.ones(stop - start))
+    moments = np.stack([by_weight, by_row], axis=1)
+    of_target = loss.support(target, weight)
+    return np.concatenate([[stop - start, weight.sum()], moments.ravel(), of_target])
 
 
-def _moments(rows: Rows, start: int, sets: _Sets, factors: Floats) -> Floats:
-    """Sums of factor times column, and times squared column: (sets, 2, columns)."""
-    out = np.empty((len(sets.ends) - 1, 2, rows.n_kept))
-    given = (sets.order, sets.ends, start, rows.dense, *rows.sparse.arrays)
-    _kernels.sum_moments(*given, factors, out)
+def _moments(rows: Rows, start: int, stop: int, factors: Floats) -> Floats:
+    """Sums of columns and of squared columns, each times the row's factor: (2, columns)."""
+    out = np.empty((2, rows.n_kept))
+    _kernels.sum_moments(rows.dense, *rows.sparse.arrays, factors, start, stop, out)
     return out
 
 
@@ -419,7 +401,7 @@ def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, loss: Loss) -
 
 def _gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
     """Sums of factor times the products of all pairs of columns, for one factor per row."""
-    n_dense, size = rows.dense.shape[1], rows.n_kept + 1
+    size = rows.n_kept + 1
     gram = np.zeros((size, size))
     _put_dense(gram, _dense_gram(rows.dense[start:stop], factor))
     if rows.n_sparse:
@@ -494,31 +476,25 @@ def segment_sums(
     start, stop = rows.spans[node]
     segment = _segments(rows, start, stop, block, first_bin, segment_of_bin, default)
     ends = np.cumsum([0, *np.bincount(segment, minlength=n_segments)])
-    sets = _Sets(np.argsort(segment, kind="stable"), ends)
-    spans = [sets.order[first:last] for first, last in pairwise(ends)]
-    target, weight = rows.target[start:stop], rows.weight[start:stop]
-    value, slope, curvature = _derivatives(rows, start, stop, coef, intercept, loss, True)
-    n_outputs, size = len(intercept), rows.n_kept + 1
-    gradient = np.zeros((n_segments, n_outputs, size))
-    grams = np.zeros((n_segments, curvature.shape[1], size, size))
-    _kernels.sum_segments(
-        sets.order, ends, start, rows.dense, *rows.sparse.arrays,
-        slope * weight[:, None], curvature * weight[:, None], gradient, grams,
-    )  # fmt: skip
-    moments = _moments_by_both(rows, start, sets, weight)
+    own = _sorted_copy(rows, start, stop, np.argsort(segment, kind="stable"))
+    own.spans = dict(enumerate(pairwise(ends.tolist())))
+    sums = [model_sums(own, s, 0, 1, coef, intercept, loss, True) for s in own.spans]
     return SegmentSums(
-        np.column_stack(
-            [
-                np.diff(ends),
-                [weight[own].sum() for own in spans],
-                moments.reshape(n_segments, -1),
-                [loss.support(target[own], weight[own]) for own in spans],
-            ]
-        ),
-        np.array([weight[own] @ value[own] for own in spans]),
-        gradient,
-        grams,
+        np.array([node_statistics(own, s, loss) for s in own.spans]),
+        np.array([one.loss for one in sums]),
+        np.array([one.gradient for one in sums]),
+        np.array([one.hessian for one in sums]),
     )
+
+
+def _sorted_copy(rows: Rows, start: int, stop: int, order: NDArray[np.intp]) -> Rows:
+    """Some rows in another order, without what only a search needs."""
+    here = slice(start, stop)
+    dense, target, weight = (
+        np.take(own[here], order, axis=0) for own in (rows.dense, rows.target, rows.weight)
+    )
+    sparse = rows.sparse.taken(start, order) if rows.n_sparse else rows.sparse
+    return Rows(dense, sparse, rows.n_sparse, target, weight, [], {}, np.zeros((0, 0)))
 
 
 def _segments(
@@ -656,8 +632,8 @@ def _whole_sums(rows: Rows, node: int, n_columns: int, squares: bool, ranges: bo
     moments[0, :width, : rows.n_kept] = sums[:, :-1]
     if squares:
         weight = np.ascontiguousarray(vectors[:, -1])
-        of_weight = _moments(rows, start, _one_set(stop - start), weight)
-        moments[0, width - 1 :, : rows.n_kept] = of_weight[0]
+        of_weight = _moments(rows, start, stop, weight)
+        moments[0, width - 1 :, : rows.n_kept] = of_weight
     if not ranges:
         return BinSums(count, values, moments)
     return BinSums(count, values, moments, *_ranges(rows, node, _one_bin(stop), 1))
