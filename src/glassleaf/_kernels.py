@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 from glassleaf._vectors import LANES, add_columns
+from glassleaf.startup import without_collection
 
 _log = logging.getLogger("glassleaf")
 
@@ -400,7 +401,9 @@ def combine_sides(table, first_bin, n_values, is_categorical, has_missing, opera
     and bin by bin; see ``search`` for which there are. Nothing is ever subtracted.
     """
     nothing = 0.0 if operation == 0 else (np.inf if operation == 1 else -np.inf)
-    running, none = np.empty(table.shape[1]), np.full(table.shape[1], nothing)
+    running, none = np.empty(table.shape[1]), np.empty(table.shape[1])
+    for j in range(none.shape[0]):
+        none[j] = nothing
     out = 0
     for feature in range(first_bin.shape[0]):
         first, missing = first_bin[feature], first_bin[feature] + n_values[feature]
@@ -704,9 +707,9 @@ def multiclass_log_loss(y, raw, far_wrong, value, slope, curvature):
 def predict_raw(dense, ptr, idx, val, coef, intercept, start, stop, out):
     """out[i, k] = intercept[k] + the product of row i and coef[k], dense columns first."""
     n_dense, has_values = dense.shape[1], val.shape[0] > 0
-    of_sparse = coef[:, n_dense:]
+    of_sparse, product = coef[:, n_dense:], np.empty(stop - start)
     for k in range(out.shape[1]):
-        product = np.dot(dense[start:stop], coef[k, :n_dense])
+        np.dot(dense[start:stop], coef[k, :n_dense], product)
         for i in range(start, stop):
             raw = intercept[k] + product[i - start]
             if coef.shape[1] > n_dense:
@@ -721,13 +724,13 @@ def sum_columns(dense, ptr, idx, val, factors, start, stop, out):
     """out[k, column] = sum of factors[i, k] * column over the rows, the constant 1 coming last."""
     n_dense, last, has_values = dense.shape[1], out.shape[1] - 1, val.shape[0] > 0
     of_sparse = out[:, n_dense:last]
-    own = np.empty(stop - start)
+    own, of_dense = np.empty(stop - start), np.empty(n_dense)
     for k in range(out.shape[0]):
         total = 0.0
         for i in range(stop - start):
             own[i] = factors[i, k]
             total += own[i]
-        of_dense = np.dot(own, dense[start:stop])
+        np.dot(own, dense[start:stop], of_dense)
         for j in range(last):
             out[k, j] = of_dense[j] if j < n_dense else 0.0
         out[k, last] = total
@@ -755,7 +758,7 @@ def sum_log_loss(
     of_dense, of_sparse = coef[0, :n_dense], coef[0, n_dense:]
     sums = gradient[0]
     sparse_sums = sums[n_dense:last]
-    found = np.empty((4, _ROWS_PER_PREDICTION))
+    found, of_columns = np.empty((4, _ROWS_PER_PREDICTION)), np.empty(n_dense)
     total = 0.0
     for j in range(last + 1):
         sums[j] = 0.0
@@ -778,7 +781,7 @@ def sum_log_loss(
         if curvature.shape[0] > 0:
             for i in range(n):
                 curvature[first - start + i, 0] = curve[i]
-        of_columns = np.dot(slope, x)
+        np.dot(slope, x, of_columns)
         for j in range(n_dense):
             sums[j] += of_columns[j]
         for i in range(n):
@@ -797,13 +800,14 @@ def sum_multiclass_log_loss(
     n_classes, n_dense, last = gradient.shape[0], dense.shape[1], gradient.shape[1] - 1
     has_values = val.shape[0] > 0
     of_dense, of_sparse = coef[:, :n_dense].T.copy(), coef[:, n_dense:].T.copy()
-    sums, sparse_sums = np.zeros((n_classes, n_dense)), np.zeros_like(of_sparse)
-    of_one = np.zeros(n_classes)
-    found, value = np.empty((2, _ROWS_PER_PREDICTION, n_classes)), np.empty(_ROWS_PER_PREDICTION)
-    total = 0.0
+    sums, more = np.zeros((n_classes, n_dense)), np.empty((n_classes, n_dense))
+    sparse_sums, of_one = np.zeros((last - n_dense, n_classes)), np.zeros(n_classes)
+    shape = (_ROWS_PER_PREDICTION, n_classes)
+    raws, slopes = np.empty(shape), np.empty(shape)
+    value, total = np.empty(_ROWS_PER_PREDICTION), 0.0
     for first in range(start, stop, _ROWS_PER_PREDICTION):
         n = min(_ROWS_PER_PREDICTION, stop - first)
-        raw, slope, x = found[0, :n], found[1, :n], dense[first : first + n]
+        raw, slope, x = raws[:n], slopes[:n], dense[first : first + n]
         np.dot(x, of_dense, raw)
         for i in range(n):
             for k in range(n_classes):
@@ -815,8 +819,9 @@ def sum_multiclass_log_loss(
         place = first - start
         curve = curvature[place : place + n] if curvature.shape[0] > 0 else curvature
         multiclass_log_loss(y[first : first + n], raw, far_wrong, value, slope, curve)
+        chunk_loss = 0.0
         for i in range(n):
-            total += weight[first + i] * value[i]
+            chunk_loss += weight[first + i] * value[i]
             for k in range(n_classes):
                 slope[i, k] *= weight[first + i]
                 of_one[k] += slope[i, k]
@@ -824,7 +829,11 @@ def sum_multiclass_log_loss(
                 own, entry = sparse_sums[idx[e]], val[e] if has_values else 1.0
                 for k in range(n_classes):
                     own[k] += entry * slope[i, k]
-        sums += np.dot(slope.T, x)
+        total += chunk_loss
+        np.dot(slope.T, x, more)
+        for k in range(n_classes):
+            for j in range(n_dense):
+                sums[k, j] += more[k, j]
     for k in range(n_classes):
         for j in range(n_dense):
             gradient[k, j] = sums[k, j]
@@ -1142,7 +1151,8 @@ def prepare() -> None:
     if _prepared:
         return
     _prepared.append(True)
-    assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
+    with without_collection():
+        assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
     if not numba.config.DISABLE_JIT and assign_bins.stats.cache_misses:
         _log.warning(
             "glassleaf compiles its kernels, once on this machine (some 20 seconds);"
