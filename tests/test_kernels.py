@@ -318,9 +318,13 @@ def test_zscore_gains_are_those_of_standardized_rows(rng, n_outputs):
     left, right = np.empty((2, len(SIDES), n_outputs + 1))
     _kernels.combine_sides(values, *THREE_FEATURES, 0, left, right)
     gains = np.zeros(len(SIDES))
-    _kernels.zscore_gains(
-        moments.reshape(12, -1), left, right, *THREE_FEATURES, np.full(4, 1e-10), gains
-    )
+    given = (moments.reshape(12, -1), left, right, *THREE_FEATURES, np.full(4, 1e-10))
+    _kernels.zscore_gains(*given, gains)
+    for leave_out in range(3):
+        some = np.where(np.arange(len(SIDES)) % 3 == leave_out, -np.inf, 0.0)
+        _kernels.zscore_gains(*given, some)
+        assert (some == np.where(some == -np.inf, some, gains)).all()
+        assert (some[leave_out::3] == -np.inf).all()
     for c, sides in enumerate(SIDES):
         rows = [indicator[:, sorted(side)].any(axis=1) for side in sides]
         expected = sum(standardized_gain(x[own], weight[own], slope[own]) for own in rows)

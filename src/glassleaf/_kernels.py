@@ -463,10 +463,11 @@ def zscore_gains(
 ):
     """Equation 6 for every candidate of ``combine_sides``, each side in the units of equation 14.
 
-    Nothing is kept of the sides, whose columns would fill much memory: ``gains`` gets the gain of
-    the left one, then, on the way back, that of the right one added. ``moments`` has the products
-    of vectors and columns, then the squares, side by side; ``left`` and ``right`` are the sums of
-    the vectors on the two sides.
+    Nothing is kept of the sides, whose columns would fill much memory: to ``gains`` is added the
+    gain of the left one and, on the way back, that of the right one. A candidate whose gain is
+    minus infinity already is not looked at. ``moments`` has the products of vectors and columns,
+    then the squares, side by side; ``left`` and ``right`` are the sums of the vectors on the two
+    sides.
     """
     n_columns, width = floor.shape[0], moments.shape[1]
     side, spare = np.empty(width), np.empty(n_columns)
@@ -481,26 +482,25 @@ def zscore_gains(
         for b in range(n_own):
             c, own = out + b * copies, moments[first + b]
             if one_bin:
-                gains[c] += _zscore_gain(own, left[c], floor, spare)
+                if gains[c] > -np.inf:
+                    gains[c] += _zscore_gain(own, left[c], floor, spare)
                 _combine(before[b], own, 0, before[b + 1])
                 continue
             _take_in(running, own, 0)
-            gains[c] += _zscore_gain(running, left[c], floor, spare)
-            if copies == 2:
+            if gains[c] > -np.inf:
+                gains[c] += _zscore_gain(running, left[c], floor, spare)
+            if copies == 2 and gains[c + 1] > -np.inf:
                 _combine(running, moments[missing], 0, side)
                 gains[c + 1] += _zscore_gain(side, left[c + 1], floor, spare)
         running = np.zeros(width)
         for b in range(n_own - 1, -1, -1):
             c = out + b * copies
-            if one_bin:
-                _combine(running, before[b], 0, side)
+            last = c + copies - 1  # where missing values, if there are any, go left
+            if gains[last] > -np.inf and not one_bin:
+                gains[last] += _zscore_gain(running, right[last], floor, spare)
+            if gains[c] > -np.inf and (one_bin or copies == 2):
+                _combine(running, before[b] if one_bin else moments[missing], 0, side)
                 gains[c] += _zscore_gain(side, right[c], floor, spare)
-            elif copies == 1:
-                gains[c] += _zscore_gain(running, right[c], floor, spare)
-            else:
-                _combine(running, moments[missing], 0, side)
-                gains[c] += _zscore_gain(side, right[c], floor, spare)
-                gains[c + 1] += _zscore_gain(running, right[c + 1], floor, spare)
             _take_in(running, moments[first + b], 0)
         out += n_own * copies
 

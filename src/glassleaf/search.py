@@ -322,21 +322,21 @@ def _gains(
     question: Question,
 ) -> Floats:
     """Gain of every candidate, minus infinity where a side is too small."""
-    criterion, moments = question.criterion, sums.moments
-    if question.is_the_papers and moments is not None:
-        left, right = _both_sides(replace(sums, moments=None), shape, n_candidates)
-        gains = np.zeros(n_candidates)
-        flat = moments.reshape(len(moments), -1)
-        given = (flat, left.values, right.values, *shape, ZScore.floor(units))
-        _kernels.zscore_gains(*given, gains)
-    else:
-        left, right = _both_sides(sums, shape, n_candidates)
-        with np.errstate(divide="ignore", invalid="ignore"):  # such sides are not allowed
-            both = [_side(side, units, question) for side in (left, right)]
-            gains = criterion.gain(*both)
+    moments = sums.moments if question.is_the_papers else None
+    if moments is not None:  # a kernel does without those of the sides
+        sums = replace(sums, moments=None)
+    left, right = _both_sides(sums, shape, n_candidates)
     allowed = np.minimum(left.count, right.count) >= question.min_count
     allowed &= np.minimum(left.weight, right.weight) > 0
-    return np.where(allowed, gains, -np.inf)
+    if moments is not None:
+        gains = np.where(allowed, 0.0, -np.inf)
+        flat = moments.reshape(len(moments), -1)
+        floor = ZScore.floor(units)
+        _kernels.zscore_gains(flat, left.values, right.values, *shape, floor, gains)
+        return gains
+    with np.errstate(divide="ignore", invalid="ignore"):  # such sides are not allowed
+        both = [_side(side, units, question) for side in (left, right)]
+        return np.where(allowed, question.criterion.gain(*both), -np.inf)
 
 
 def _side(side: SideSums, units: NodeUnits, question: Question) -> Side:
