@@ -127,7 +127,10 @@ def test_no_text_of_the_tree_covers_another(rng, max_leaf_nodes, max_features):
     y = sum(np.abs(X.iloc[:, k]) * X.iloc[:, 7 - k] for k in range(4))
     model = bare.regressor(max_leaf_nodes=max_leaf_nodes, max_depth=None).fit(X, y)
     assert model.get_n_leaves() == max_leaf_nodes
-    display = TreeDisplay.from_estimator(model, max_features=max_features)
+    assert_no_text_covers_another(TreeDisplay.from_estimator(model, max_features=max_features))
+
+
+def assert_no_text_covers_another(display):
     display.figure_.canvas.draw()
     texts = [text for text in display.ax_.texts if text.get_rotation() == 0]
     boxes = [text.get_window_extent() for text in texts]
@@ -137,6 +140,21 @@ def test_no_text_of_the_tree_covers_another(rng, max_leaf_nodes, max_features):
             assert overlap is None or overlap.width * overlap.height < 4, (
                 texts[i].get_text(), texts[j].get_text(),
             )  # fmt: skip
+
+
+@pytest.mark.parametrize("n_classes", [3, 7])
+def test_leaves_of_several_classes_have_two_lines_of_shares(rng, n_classes):
+    X = pd.DataFrame(rng.normal(size=(2000, 2)), columns=["distance_to_roads", "distance_to_fires"])
+    score = X["distance_to_roads"] * np.sign(X["distance_to_fires"]) + rng.normal(size=2000)
+    y = "kind " + pd.qcut(score, n_classes, labels=False).astype(str)
+    display = TreeDisplay.from_estimator(bare.classifier(max_depth=1).fit(X, y))
+    assert_no_text_covers_another(display)
+    texts = [text.get_text() for text in display.ax_.texts]
+    shares = [text for text in texts if "% kind" in text]
+    assert len(shares) == 2
+    for text in shares:
+        assert text.count("\n") == 1 and text.endswith("…") == (n_classes == 7)
+    assert any("_fires ≤" in text for text in texts)  # the end tells it from the other name
 
 
 def test_waterfall_ends_at_the_score():

@@ -32,14 +32,20 @@ def number(value: float, digits: int = 6) -> str:
 def name(text: Any, limit: int = NAME_LENGTH) -> str:
     r"""Any text on one line: nothing in it can break a line, turn its direction or run for pages.
 
-    >>> name("line\nbreak"), name("x" * 50, limit=8), name("")
-    ('line\\nbreak', 'xxxxxxx…', "''")
+    Of a long one the beginning and the end: names of a family often differ in the end only.
+
+    >>> name("line\nbreak"), name("distance_to_hydrology", limit=12), name("")
+    ('line\\nbreak', 'distan…ology', "''")
     """
-    plain = "".join(_visible(char) for char in str(text)[: 4 * limit])
+    whole = str(text)
+    if len(whole) > 2 * limit:
+        whole = whole[:limit] + whole[-limit:]  # still longer than the limit
+    plain = "".join(_visible(char) for char in whole)
     if not plain.strip():
         return repr(plain)
-    if len(plain) > limit or len(str(text)) > 4 * limit:
-        plain = plain[: limit - 1] + "…"
+    if len(plain) > limit:
+        n_end = (limit - 1) // 2
+        plain = plain[: limit - 1 - n_end] + "…" + plain[len(plain) - n_end :]
     return plain
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from glassleaf.plots.style import (
     label,
     new_axes,
     shortened,
+    shown,
 )
 
 # Inches that a level of the tree, a column of bars and a leaf take.
@@ -110,7 +112,7 @@ class TreeDisplay:
                 end_x, end_y = places[child]
                 self.ax_.plot([x, x, end_x], [y, end_y, end_y], color=NEUTRAL, lw=1, zorder=1)
                 self.ax_.text(
-                    x + 0.08, end_y + 0.06, shortened(condition.in_words(16), 26), fontsize=8,
+                    x + 0.08, end_y + 0.06, shortened(condition.in_words(15), 25), fontsize=8,
                     color=INK, va="bottom", ha="left",
                 )  # fmt: skip
             self.ax_.plot([x], [y], "o", color=INK, ms=4, zorder=2)
@@ -145,7 +147,9 @@ class TreeDisplay:
         )  # fmt: skip
         rows = f"{leaf.rows} rows ({words.percent(leaf.share)})"
         self.ax_.text(x + 0.72, y + 0.02, rows, fontsize=7.5, va="bottom", color=INK)
-        self.ax_.text(x + 0.12, y - 0.04, shortened(target, 30), fontsize=7.5, va="top", color=INK)
+        lines = wrap(target, 30)
+        text = shown("\n".join(lines[:2])) + ("…" if len(lines) > 2 else "")
+        self.ax_.text(x + 0.12, y - 0.04, text, fontsize=7.5, va="top", color=INK)
 
     def _influences(self, leaf: Node, names: list[str]) -> list[tuple[float, bool]]:
         """Size of every feature's bar, and whether its sign means anything."""
