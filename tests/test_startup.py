@@ -33,3 +33,40 @@ def test_garbage_is_collected_after_an_import_and_a_fit():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
+
+
+# Kernels of compressed rows have indices of two sizes: of columns and of bins.
+COMPILED_TWICE = {"append_entries", "take_rows"}
+
+FITS = """
+import numpy as np
+import pandas as pd
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, _kernels, paper_settings
+
+rng = np.random.default_rng(0)
+X = pd.DataFrame({
+    "a": rng.normal(size=900), "b": rng.normal(size=900) * (rng.random(900) < 0.1),
+    "c": pd.Categorical(rng.choice(list("pqrs"), 900)), "i": rng.integers(0, 2, 900),
+})
+X.loc[::7, "a"] = np.nan
+weight, y = rng.random(900), np.where(X["i"] == 1, X["a"].fillna(1), X["b"])
+numbers = rng.normal(size=(900, 3))
+numbers.setflags(write=False)
+for given in ({}, {"l1_ratio": 0.5}, {"renormalize": "minmax"}, paper_settings("MT-G")):
+    ModelTreeRegressor(**{**given, "significance": None}).fit(X, y, weight)
+    ModelTreeRegressor(**{**given, "significance": None}).fit(numbers, y)
+ModelTreeClassifier(significance=None).fit(X, y > 0).predict(X)
+ModelTreeClassifier(significance=None).fit(X, np.digitize(y, [-0.3, 0.3])).predict(X)
+for name, kernel in vars(_kernels).items():
+    print(name, len(getattr(kernel, "signatures", ())))
+"""
+
+
+def test_kernels_are_compiled_for_one_kind_of_array():
+    """Another one (read-only, or columns first) would cost a second for the same result."""
+    found = subprocess.run([sys.executable, "-c", FITS], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    counts = dict(line.split() for line in found.stdout.splitlines())
+    assert counts["sum_log_loss"] == counts["sum_multiclass_log_loss"] == "1"
+    often = {name for name, n in counts.items() if int(n) > 1 and not name.startswith("_")}
+    assert often == COMPILED_TWICE

@@ -131,7 +131,7 @@ class QuadraticModel:
         diagonal.reshape(self._shape)[:, :-1] += penalty.l2
         if n_outputs > 1 and penalty.is_smooth:
             _add_common_direction(matrix, n_outputs, size)
-        self._matrix = matrix[self._active][:, self._active]
+        self._matrix = np.ascontiguousarray(matrix[self._active][:, self._active])
         self._factor = _factorize(self._matrix) if penalty.is_smooth else None
 
     def step(self, theta: Floats, gradient: Floats) -> tuple[Floats, float]:

@@ -56,8 +56,9 @@ class Standardizing:
         layout = self._layout
         shape = (len(sums), layout.n_columns)
         out = np.empty((len(sums), layout.n_columns + 1, layout.n_columns + 1))
+        # Copies: a kernel is compiled again for arrays that may not be written to.
         mean, factor = (
-            np.ascontiguousarray(np.broadcast_to(own, shape)) for own in (self._mean, self._factor)
+            np.array(np.broadcast_to(own, shape), order="C") for own in (self._mean, self._factor)
         )
         _kernels.standardize_grams(
             np.ascontiguousarray(sums),
