@@ -274,7 +274,30 @@ class AnotherLogLoss(BinaryLogLoss):
 
 
 class AnotherMulticlassLogLoss(MulticlassLogLoss):
-    only_differences_count = False
+    """The same for several classes."""
+
+
+class BoundedLogLoss(MulticlassLogLoss):
+    """An upper bound of the curvature, whose rows do not sum to zero."""
+
+    def derivatives(self, y, raw, with_hessian=True):
+        value, slope, curvature = super().derivatives(y, raw, with_hessian)
+        one, other = np.tril_indices(self.n_outputs)
+        return value, slope, np.tile(np.where(one == other, 0.5, 0.0), (len(curvature), 1))
+
+
+def test_the_curvature_of_a_derived_loss_is_taken_as_it_is(rng):
+    X = rng.normal(size=(400, 2))
+    y = np.digitize(X[:, 0] + rng.normal(size=400), [-0.5, 0.5]) * 1.0
+    nothing = Compressed(np.zeros(401, dtype=np.int64), np.zeros(0, np.uint32), np.zeros(0))
+    weight, spans = rng.random(400), {0: (0, 400)}
+    rows = on_rows.Rows(X, nothing, 0, y, weight, [], spans, np.zeros((400, 2)))
+    given = (rows, 0, 0, 1, np.zeros((3, 2)), np.zeros(3), BoundedLogLoss(3), True)
+    hessian = on_rows.model_sums(*given).hessian
+    x = np.column_stack([X, np.ones(400)])
+    own = np.tril((x.T * (0.5 * weight)) @ x)
+    np.testing.assert_allclose(np.tril(hessian[[0, 2, 5]]), [own] * 3)
+    assert (np.tril(hessian[[1, 3, 4]]) == 0).all()
 
 
 @pytest.mark.parametrize("n", [0, 1, 513, 9000])

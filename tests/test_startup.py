@@ -22,14 +22,26 @@ def test_collection_is_afterwards_what_it_was(was_enabled):
         (gc.enable if before else gc.disable)()
 
 
-def test_garbage_is_collected_after_an_import_and_a_fit():
+def test_collection_goes_on_when_the_last_of_several_threads_has_left():
+    """The second comes while the first is inside, and leaves last."""
+    assert gc.isenabled()
+    first, second = without_collection(), without_collection()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert not gc.isenabled()
+    second.__exit__(None, None, None)
+    assert gc.isenabled()
+
+
+def test_imports_hardly_collect_garbage_and_what_follows_does():
     """In a process of its own: here everything has been imported."""
     code = (
-        "import gc, numpy, glassleaf;"
-        "model = glassleaf.ModelTreeRegressor(max_depth=0);"
-        "assert gc.isenabled();"
-        "model.fit(numpy.arange(20.0).reshape(10, 2), numpy.arange(10.0));"
-        "assert gc.isenabled()"
+        "import gc, numpy, glassleaf; seen = [];"
+        "gc.callbacks.append(lambda phase, info: seen.append(phase));"
+        "kind = glassleaf.ModelTreeRegressor; assert len(seen) < 20, len(seen); assert gc.isenabled();"
+        "kind(max_depth=0).fit(numpy.arange(20.0).reshape(10, 2), numpy.arange(10.0));"
+        "assert gc.isenabled(); n = len(seen); gc.collect(); assert len(seen) > n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.returncode == 0, found.stderr

@@ -883,8 +883,8 @@ def sum_sparse_gram(ptr, idx, val, dense, factor, start, stop, gram):
                 gram[max(column, other), min(column, other)] += product
 
 
-# The products of columns of so many rows stay in the processor's cache.
-_ROWS_PER_PRODUCT = 256
+# Numbers that stay in the processor's cache while the products of some rows are summed.
+_CACHED_PRODUCTS = 32_768
 
 
 @_arithmetic
@@ -896,11 +896,11 @@ def sum_dense_grams(dense, packed, weight, places, start, stop, out):
     """
     n, last, n_factors = dense.shape[1], out.shape[0] - 1, places.shape[0]
     n_products = (n + 1) * (n + 2) // 2
-    products = np.empty((_ROWS_PER_PRODUCT, n_products))
-    factors = np.empty((_ROWS_PER_PRODUCT, n_factors))
+    chunk = max(_CACHED_PRODUCTS // n_products, 32)
+    products, factors = np.empty((chunk, n_products)), np.empty((chunk, n_factors))
     total, more = np.zeros((n_products, n_factors)), np.empty((n_products, n_factors))
-    for first in range(start, stop, _ROWS_PER_PRODUCT):
-        n_rows = min(_ROWS_PER_PRODUCT, stop - first)
+    for first in range(start, stop, chunk):
+        n_rows = min(chunk, stop - first)
         for i in range(n_rows):
             x, own, place = dense[first + i], products[i], 0
             for a in range(n):

@@ -41,9 +41,6 @@ class Loss(ABC):
 
     n_outputs: int = 1
     is_quadratic: bool = False
-    # Whether adding the same number to all outputs changes nothing, as in a softmax; every row of
-    # the Hessian sums to zero then, and fewer sums are needed.
-    only_differences_count: bool = False
     # The name of the link, for explanations and exports: identity, log, logit, softmax, or custom.
     link: str = "identity"
 
@@ -261,7 +258,6 @@ class MulticlassLogLoss(Loss):
 
     n_outputs: int
     link = "softmax"
-    only_differences_count = True
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True

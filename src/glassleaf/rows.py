@@ -328,11 +328,18 @@ def model_sums(
     """Loss, gradient and (if asked for) Hessian, summed over a part of the node's rows."""
     start, stop = _part(rows, node, part, parts)
     given = (rows, start, stop, coef, intercept)
-    if type(loss) in _KERNEL_OF_LOSS:  # one derived from it may have other derivatives
-        value, gradient, curvature = _sums_in_one_kernel(*given, loss, with_hessian)
+    is_ours = type(loss) in _KERNEL_OF_LOSS  # one derived from it may have other derivatives
+    total = _sums_in_one_kernel if is_ours else _sums_of_any_loss
+    value, gradient, curvature = total(*given, loss, with_hessian)
+    if not with_hessian:
+        return ModelSums(value, gradient, None)
+    here = (rows, start, stop)
+    if loss.n_outputs == 1:
+        hessian = _gram(*here, curvature[:, 0] * rows.weight[start:stop])[None]
+    elif is_ours:
+        hessian = _hessian_of_shares(*here, curvature, loss.n_outputs)
     else:
-        value, gradient, curvature = _sums_of_any_loss(*given, loss, with_hessian)
-    hessian = _hessian(rows, start, stop, curvature, loss) if with_hessian else None
+        hessian = _grams(*here, curvature, np.arange(curvature.shape[1]))
     return ModelSums(value, gradient, hessian)
 
 
@@ -377,30 +384,29 @@ def _sums_in_one_kernel(
     return value, gradient, curvature
 
 
-def _hessian(rows: Rows, start: int, stop: int, curvature: Floats, loss: Loss) -> Floats:
-    """Sums of weight times curvature times the products of all pairs of columns, the 1 last.
+def _hessian_of_shares(
+    rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: int
+) -> Floats:
+    """The Hessian of a softmax, all pairs of outputs; only its lower triangles count.
 
-    Only the lower triangles, and what lies between the dense columns, are filled.
+    Shares sum to one, so that what an output has with itself is minus what it has with the others.
     """
-    if loss.n_outputs == 1:
-        return _gram(rows, start, stop, curvature[:, 0] * rows.weight[start:stop])[None]
-    pair = np.tril_indices(loss.n_outputs)
-    if not loss.only_differences_count:
-        return _grams(rows, start, stop, curvature, np.arange(curvature.shape[1]))
-    # Those of an output with itself are minus those with all others.
-    mixed = np.flatnonzero(pair[0] != pair[1])
+    one, other = np.tril_indices(n_outputs)
+    mixed, itself = np.flatnonzero(one != other), np.flatnonzero(one == other)
     found = _grams(rows, start, stop, curvature, mixed)
-    out = np.zeros((curvature.shape[1], *found.shape[1:]))
+    out = np.zeros((len(one), *found.shape[1:]))
     out[mixed] = found
-    itself = np.flatnonzero(pair[0] == pair[1])
-    for gram, place in zip(found, mixed, strict=True):
-        for output in (pair[0][place], pair[1][place]):
+    for gram, pair in zip(found, mixed, strict=True):
+        for output in (one[pair], other[pair]):
             out[itself[output]] -= gram
     return out
 
 
 def _gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
-    """Sums of factor times the products of all pairs of columns, for one factor per row."""
+    """Sums of factor times the products of all pairs of columns, the constant 1 last.
+
+    Only the lower triangle counts.
+    """
     size = rows.n_kept + 1
     gram = np.zeros((size, size))
     _put_dense(gram, _dense_gram(rows.dense[start:stop], factor))
@@ -429,15 +435,8 @@ def _grams(
     return np.ascontiguousarray(np.moveaxis(out, 2, 0))
 
 
-def _put_dense(gram: Floats, of_dense: Floats) -> None:
-    """Put the products of the dense columns and the constant into those of all columns."""
-    n_dense = len(of_dense) - 1
-    gram[:n_dense, :n_dense] = of_dense[:-1, :-1]
-    gram[-1, :n_dense], gram[-1, -1] = of_dense[-1, :-1], of_dense[-1, -1]
-
-
 def _dense_gram(dense: Floats, factor: Floats) -> Floats:
-    """The same of the dense columns and the constant alone, for one factor per row.
+    """Sums of factor times the products of dense columns, the constant 1 last.
 
     ``np.dot`` lets other threads go on meanwhile; the operator ``@`` does not for few columns.
     """
@@ -460,6 +459,13 @@ def _dense_gram(dense: Floats, factor: Floats) -> Floats:
     return products
 
 
+def _put_dense(gram: Floats, of_dense: Floats) -> None:
+    """Put the products of the dense columns and the constant into those of all columns."""
+    n_dense = len(of_dense) - 1
+    gram[:n_dense, :n_dense] = of_dense[:-1, :-1]
+    gram[-1, :n_dense], gram[-1, -1] = of_dense[-1, :-1], of_dense[-1, -1]
+
+
 def segment_sums(
     rows: Rows,
     node: int,
@@ -475,26 +481,29 @@ def segment_sums(
     """Statistics, loss, gradient and Hessian of a node's rows, apart by the bins of a feature."""
     start, stop = rows.spans[node]
     segment = _segments(rows, start, stop, block, first_bin, segment_of_bin, default)
+    order = np.argsort(segment, kind="stable")
     ends = np.cumsum([0, *np.bincount(segment, minlength=n_segments)])
-    own = _sorted_copy(rows, start, stop, np.argsort(segment, kind="stable"))
-    own.spans = dict(enumerate(pairwise(ends.tolist())))
-    sums = [model_sums(own, s, 0, 1, coef, intercept, loss, True) for s in own.spans]
+    statistics, sums = [], []
+    for first, last in pairwise(ends):
+        own = _copy(rows, start, order[first:last])
+        statistics.append(node_statistics(own, 0, loss))
+        sums.append(model_sums(own, 0, 0, 1, coef, intercept, loss, True))
     return SegmentSums(
-        np.array([node_statistics(own, s, loss) for s in own.spans]),
+        np.array(statistics),
         np.array([one.loss for one in sums]),
         np.array([one.gradient for one in sums]),
         np.array([one.hessian for one in sums]),
     )
 
 
-def _sorted_copy(rows: Rows, start: int, stop: int, order: NDArray[np.intp]) -> Rows:
-    """Some rows in another order, without what only a search needs."""
-    here = slice(start, stop)
+def _copy(rows: Rows, start: int, places: NDArray[np.intp]) -> Rows:
+    """The rows ``start + places`` as those of node 0, without what only a search needs."""
     dense, target, weight = (
-        np.take(own[here], order, axis=0) for own in (rows.dense, rows.target, rows.weight)
+        np.take(own[start:], places, axis=0) for own in (rows.dense, rows.target, rows.weight)
     )
-    sparse = rows.sparse.taken(start, order) if rows.n_sparse else rows.sparse
-    return Rows(dense, sparse, rows.n_sparse, target, weight, [], {}, np.zeros((0, 0)))
+    sparse = rows.sparse.taken(start, places) if rows.n_sparse else rows.sparse
+    spans = {0: (0, len(places))}
+    return Rows(dense, sparse, rows.n_sparse, target, weight, [], spans, np.zeros((0, 0)))
 
 
 def _segments(

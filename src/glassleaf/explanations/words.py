@@ -38,15 +38,22 @@ def name(text: Any, limit: int = NAME_LENGTH) -> str:
     ('line\\nbreak', 'distan…ology', "''")
     """
     whole = str(text)
+    if not whole.strip():
+        return repr(whole[:limit])
     if len(whole) > 2 * limit:
         whole = whole[:limit] + whole[-limit:]  # still longer than the limit
-    plain = "".join(_visible(char) for char in whole)
-    if not plain.strip():
-        return repr(plain)
-    if len(plain) > limit:
-        n_end = (limit - 1) // 2
-        plain = plain[: limit - 1 - n_end] + "…" + plain[len(plain) - n_end :]
-    return plain
+    pieces = [_visible(char) for char in whole]
+    if sum(map(len, pieces)) <= limit:
+        return "".join(pieces)
+    n_end = (limit - 1) // 2
+    return _fitting(pieces, limit - 1 - n_end) + "…" + _fitting(pieces[::-1], n_end, at_end=True)
+
+
+def _fitting(pieces: Sequence[str], limit: int, at_end: bool = False) -> str:
+    """As many whole pieces as fit, those of the end given backwards."""
+    lengths = np.cumsum([len(piece) for piece in pieces])
+    fitting = pieces[: int(np.searchsorted(lengths, limit, side="right"))]
+    return "".join(fitting[::-1] if at_end else fitting)
 
 
 def _visible(char: str) -> str:

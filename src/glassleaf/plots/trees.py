@@ -147,8 +147,7 @@ class TreeDisplay:
         )  # fmt: skip
         rows = f"{leaf.rows} rows ({words.percent(leaf.share)})"
         self.ax_.text(x + 0.72, y + 0.02, rows, fontsize=7.5, va="bottom", color=INK)
-        lines = wrap(target, 30)
-        text = shown("\n".join(lines[:2])) + ("…" if len(lines) > 2 else "")
+        text = shown("\n".join(wrap(target, 30, max_lines=2, placeholder="…")))
         self.ax_.text(x + 0.12, y - 0.04, text, fontsize=7.5, va="top", color=INK)
 
     def _influences(self, leaf: Node, names: list[str]) -> list[tuple[float, bool]]:
