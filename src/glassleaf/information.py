@@ -8,18 +8,18 @@ leaving anything out: one decomposition of a small matrix gives it for every str
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.losses import Loss
 from glassleaf.newton import Penalty, Sums
 
 Floats = NDArray[np.float64]
 
-# In standardized units a row adds about one unit of curvature to a squared loss: the weakest of
-# these is as if ten rows said "as the parent", the strongest as if a million did.
+# In rows: the weakest of these is as if ten rows said "as the parent", the strongest as if a
+# million did. In standardized units a row adds about the loss's ``row_curvature``.
 STRENGTHS = np.array([10.0 * 10 ** (k / 2) for k in range(11)])
 
 
@@ -28,7 +28,7 @@ def with_best_alpha(
     sums: Sums,
     theta: Floats,
     weight: float,
-    dispersion: Callable[[float], float],
+    loss: Loss,
 ) -> Penalty:
     """The penalty with the strength that the criterion prefers, from the sums at ``theta``."""
     assert sums.hessian is not None
@@ -40,14 +40,15 @@ def with_best_alpha(
     )
     distance = rotation.T @ penalty.distance(theta).ravel()
 
-    alpha = STRENGTHS[:, None]
+    strengths = STRENGTHS * loss.row_curvature
+    alpha = strengths[:, None]
     step = -(slope + alpha * distance) / (curvature + alpha)
     fall = gained - step @ slope - 0.5 * step**2 @ curvature
     n_parameters = (curvature / (curvature + alpha)).sum(axis=1)
     degrees = max(weight - float(n_parameters[0]) - n_outputs, 1.0)
-    unit = dispersion(max(sums.loss - float(fall[0]), 0.0) / degrees)
+    unit = loss.dispersion(max(sums.loss - float(fall[0]), 0.0) / degrees)
     best = int(np.argmin(n_parameters - fall / unit)) if unit > 0 else 0
-    return replace(penalty, alpha=float(STRENGTHS[best]))
+    return replace(penalty, alpha=float(strengths[best]))
 
 
 def _without_intercepts(

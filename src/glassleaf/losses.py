@@ -41,6 +41,8 @@ class Loss(ABC):
 
     n_outputs: int = 1
     is_quadratic: bool = False
+    # The second derivative of a row whose outcome is as open as can be: what the row has to say.
+    row_curvature: float = 1.0
     # The name of the link, for explanations and exports: identity, log, logit, softmax, or custom.
     link: str = "identity"
 
@@ -229,6 +231,7 @@ class BinaryLogLoss(Loss):
     """Log loss of two classes 0 and 1; ``raw`` is the log-odds of class 1."""
 
     link = "logit"
+    row_curvature = 0.25
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
@@ -258,6 +261,7 @@ class MulticlassLogLoss(Loss):
 
     n_outputs: int
     link = "softmax"
+    row_curvature = 0.25
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True

@@ -274,6 +274,24 @@ class LinearModels:
 
     def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Fit the models of several nodes, with one pass over the rows per round for all."""
+        far = [k for k, model in enumerate(models) if self._starts_far_off(model)]
+        self._fit(ids, models)
+        while far:  # choose again where they have arrived, and so on while the penalty falls
+            before = [models[k].alpha for k in far]
+            self._fit([ids[k] for k in far], [models[k] for k in far])
+            far = [k for k, old in zip(far, before, strict=True) if models[k].alpha < old]
+
+    def _starts_far_off(self, model: NodeModel) -> bool:
+        """Whether the penalty is chosen too far from the minimum for what is known of it there.
+
+        The criterion looks one Newton step ahead. A child starts from its parent's model, but the
+        root from a constant: where classes can be told apart well, its step is a small part of the
+        way, and a strong penalty seems to cost little.
+        """
+        is_flat = not model.theta[:, :-1].any()
+        return self._shrinkage.is_chosen and not self._loss.is_quadratic and is_flat
+
+    def _fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         fits = {node: self._new_fit(model) for node, model in zip(ids, models, strict=True)}
         while fits:
             for node, sums in self._round(fits).items():
@@ -302,8 +320,7 @@ class LinearModels:
         if self._shrinkage.is_chosen:
 
             def choose(penalty: Penalty, sums: Sums) -> Penalty:
-                given = (sums, model.theta, model.weight, self._loss.dispersion)
-                return with_best_alpha(penalty, *given)
+                return with_best_alpha(penalty, sums, model.theta, model.weight, self._loss)
 
         penalty, hessian_use = self._penalty_of(model), self._hessian_use(model)
         return _Fitting(
