@@ -281,7 +281,7 @@ class MulticlassLogLoss(Loss):
 
     def start(self, y: Floats, weight: Floats) -> Floats:
         share = _class_weights(y, weight, self.n_outputs)
-        logarithm = np.log(share / share.sum())
+        logarithm = np.log(np.maximum(share / share.sum(), 1e-15))
         return np.asarray(logarithm - logarithm.mean())
 
     def support(self, y: Floats, weight: Floats) -> Floats:

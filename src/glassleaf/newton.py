@@ -52,11 +52,11 @@ _STALE = 0.25
 # Decrease that may be left, relative to the objective at the start, when a model is fitted; looser
 # where passes over the rows are dear, which is where there are many of them. The last step is
 # taken unseen.
-_TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-8, HessianUse.CONSTANT: 1e-12}
+_TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1e-12}
 # A step may leave ten times the share that the one before it left.
 _SAFETY = 0.1
-# Predicted decrease, per parameter, that is not worth another dear Hessian: chance alone makes half
-# a unit of the loss per parameter, and the way of a rare category without events to its far
+# Predicted decrease, per column, that is not worth another dear Hessian: chance alone makes half a
+# unit of the loss per parameter, and the way of a rare category without events to its far
 # optimum is long.
 _NEGLIGIBLE = 1e-4
 # Longest change of a parameter (per standard deviation of its column) that is believed unseen.
@@ -331,7 +331,7 @@ class NewtonFit:
         )
         enough = _TIGHT[self._use] * self._scale
         if is_stale and self._use is HessianUse.KEEP:
-            enough = max(enough, _NEGLIGIBLE * self.theta.size)
+            enough = max(enough, _NEGLIGIBLE * self.theta.shape[1])
         left = self._predicted
         if has_moved and self._length == 1 and self._is_short():
             # What the step will leave, if it leaves no larger a share than the one before did.

@@ -43,8 +43,10 @@ _LOSS_WORK = 28.0
 _COLUMN_WORK = 0.35
 _SPARSE_WORK = 50.0
 _PRODUCT_WORK = 0.06
-# A Hessian of more products than this is worth keeping for some rounds.
+# A Hessian of more products than this is worth keeping for some rounds; those of several outputs are
+# had together, in less time each.
 _DEAR_PRODUCTS = 4_000_000
+_DEAR_PRODUCTS_OF_OUTPUTS = 200_000_000
 # Columns up to which many small systems of equations are solved in one call.
 _TOGETHER = 128
 
@@ -337,7 +339,8 @@ class LinearModels:
         if self._loss.is_quadratic:
             return HessianUse.CONSTANT
         n_parameters = self._layout.n_columns * self._loss.n_outputs
-        is_dear = model.count * n_parameters**2 > _DEAR_PRODUCTS
+        dear = _DEAR_PRODUCTS if self._loss.n_outputs == 1 else _DEAR_PRODUCTS_OF_OUTPUTS
+        is_dear = model.count * n_parameters**2 > dear
         return HessianUse.KEEP if is_dear else HessianUse.RENEW
 
     def _round(self, fits: dict[int, _Fitting]) -> dict[int, Sums]:
