@@ -1,5 +1,7 @@
 """Wrong input is an error that names what was wrong, what came and what is accepted."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,7 +107,7 @@ def test_the_message_says_what_came_and_what_is_accepted(data, name, value, acce
     assert accepted in str(caught.value)
 
 
-@pytest.mark.parametrize("value", ["even", 3, {5: 1.0}, [1, 2]])
+@pytest.mark.parametrize("value", ["even", 3, {5: 1.0}, [1], [1, 2], [], {0: "a", 1: 1}])
 def test_a_wrong_class_weight_names_the_parameter(data, value):
     with pytest.raises((ValueError, TypeError), match="class_weight"):
         ModelTreeClassifier(class_weight=value).fit(*data)
@@ -392,6 +394,36 @@ def test_a_huge_cell_does_not_remove_its_column():
     model = ModelTreeRegressor(max_depth=0).fit(X, X[:, 1])
     assert np.isfinite(model.tree_.coef).all()
     assert model.score(X, X[:, 1]) > 0.99
+
+
+@pytest.mark.parametrize("kind", [ModelTreeRegressor, ModelTreeClassifier])
+@pytest.mark.parametrize("value", [1e306, -1.7e308])
+def test_a_column_whose_sums_would_overflow_is_named(kind, value):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 2)), columns=["a", "b"])
+    X.loc[7, "b"] = value
+    with pytest.raises(ValueError, match="Column 'b' contains .*e\\+30[68]; sums"):
+        kind().fit(X, X["a"] > 0)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("scale", [1e-308, 1e-309, 1e-320])
+def test_a_column_of_numbers_too_small_to_divide_by_is_constant(n_classes, scale):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    X[:, 2] *= scale
+    y = X[:, 0] if not n_classes else np.digitize(X[:, 0], np.linspace(-0.5, 0.5, n_classes - 1))
+    kind = ModelTreeClassifier if n_classes else ModelTreeRegressor
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = kind().fit(X, y)
+    assert np.isfinite(model.tree_.coef).all()
+    assert model.score(X, y) > 0.9
+
+
+def test_a_class_of_hardly_any_weight_leaves_the_model_finite():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
+    model = ModelTreeClassifier().fit(X, y, np.where(y == 1, 1e-200, 1e130))
+    assert np.isfinite(model.predict_proba(X)).all()
 
 
 def test_extreme_class_weights_leave_the_model_finite():

@@ -573,3 +573,13 @@ def test_damaged_records_are_refused(tmp_path, name, value):
     (tmp_path / "model.json").write_text(json.dumps(content))
     with pytest.raises(glassleaf.ModelFileError, match="no intact model file"):
         glassleaf.load(tmp_path / "model.json")
+
+
+def test_the_text_lists_every_feature_that_splits(rng):
+    """Here the one that splits has no coefficient, and eleven others have."""
+    X = rng.normal(size=(3000, 12))
+    y = np.where(X[:, 11] > 0, 1.0, -1.0) * X[:, :11].sum(axis=1)
+    model = bare.regressor(max_depth=1, leaf_features=list(range(11))).fit(X, y)
+    listed = model.export_text().split("Features:")[1]
+    assert "x11" in listed and " 100%" in listed
+    assert listed.count("\n  x") == 11

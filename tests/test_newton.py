@@ -95,6 +95,17 @@ def test_three_classes_are_multinomial_regression(alpha, weighted):
     assert_same((coef, intercept), other.coef_, other.intercept_ - other.intercept_.mean(), 2e-5)
 
 
+@pytest.mark.parametrize(("n", "m", "n_classes"), [(1500, 20, 5), (1500, 4, 50), (6000, 20, 3)])
+def test_many_parameters_of_classes_are_multinomial_regression(n, m, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(n, m))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = np.argmax(X @ rng.normal(size=(m, n_classes)) + rng.gumbel(size=(n, n_classes)), axis=1)
+    model = classifier(max_depth=0, alpha=1.0).fit(X, y)
+    other = LogisticRegression(solver="newton-cg", tol=1e-12, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-5)
+
+
 @weighted
 @alphas
 @pytest.mark.parametrize("loss", ["poisson", "gamma"])

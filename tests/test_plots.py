@@ -150,11 +150,19 @@ def test_leaves_of_several_classes_have_two_lines_of_shares(rng, n_classes):
     display = TreeDisplay.from_estimator(bare.classifier(max_depth=1).fit(X, y))
     assert_no_text_covers_another(display)
     texts = [text.get_text() for text in display.ax_.texts]
+    assert any("on the scores of all classes" in text and "blue" not in text for text in texts)
     shares = [text for text in texts if "% kind" in text]
     assert len(shares) == 2
     for text in shares:
         assert text.count("\n") == 1 and text.endswith("…") == (n_classes == 7)
     assert any("_fires ≤" in text for text in texts)  # the end tells it from the other name
+
+
+def test_the_legend_names_the_class_whose_score_is_shown(rng):
+    X = rng.normal(size=(600, 2))
+    model = bare.classifier(max_depth=0).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    display = TreeDisplay.from_estimator(model, output=1)
+    assert any("on the score of 1 " in text.get_text() for text in display.ax_.texts)
 
 
 def test_waterfall_ends_at_the_score():

@@ -317,6 +317,20 @@ def test_data_notes_find_what_was_changed():
     assert loud.features[3].new_share == pytest.approx(0.3)
 
 
+def test_data_notes_do_not_mark_what_chance_gives():
+    """Of 45 new rows, one is often beyond the range of 133; ten are not."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(size=(178, 2)), columns=["a", "b"])
+    X.loc[2, "b"] = X.loc[3, "a"] = np.nan
+    model = ModelTreeRegressor(max_depth=0).fit(X[:133], X.index[:133])
+    test = X[133:].copy()
+    test.iloc[0, 0] = 1.1
+    test.iloc[:10, 1] = -0.1
+    found = model.report(test, test.index).contents.data.features
+    assert found[0].remarks == () and found[0].outside == pytest.approx(1 / 45)
+    assert "values outside the range of training" in found[1].remarks
+
+
 def test_stability_index():
     p, q = np.array([0.5, 0.5]), np.array([0.8, 0.2])
     index, level = stability(p, q, 1000, 1000)

@@ -5,6 +5,7 @@ import oracles
 import pytest
 from bare import classifier, regressor
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_val_score
 
 from glassleaf.information import STRENGTHS
 
@@ -162,3 +163,32 @@ def test_noise_is_shrunk_away_and_a_strong_signal_is_not(kind):
 
     assert np.abs(weights(0.0)).max() < 0.1
     assert weights(2.0)[0] > (1.4 if kind == "log_loss" else 0.9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_root_of_separable_classes_is_not_timid(n_classes):
+    """One step from a constant says that a strong penalty costs little; at the end it does not."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.digitize(3 * X[:, 0] + 0.3 * rng.normal(size=400), np.linspace(-2, 2, n_classes - 1))
+    model = classifier(alpha="auto", max_depth=0)
+    log_loss = -cross_val_score(model, X, y, scoring="neg_log_loss", cv=5).mean()
+    best = min(
+        -cross_val_score(model.set_params(alpha=a), X, y, scoring="neg_log_loss", cv=5).mean()
+        for a in (2.5, 10.0, 40.0)
+    )
+    assert log_loss < 1.1 * best
+
+
+def test_short_formulas_are_pulled_to_what_the_parent_says_in_the_same_columns():
+    """What a column that is left out says is said by its twin; else half of it would be lost."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    X = np.column_stack([X, X[:, 0] + 0.1 * rng.normal(size=600)])  # twins
+    y = X[:, 0] + X[:, 2] + 0.5 * rng.normal(size=600)
+    model = regressor(alpha=1e3, shrink="parent", max_depth=1, max_leaf_terms=1).fit(X, y)
+    root = model.tree_.coef[0, [0, 2]].sum()
+    for leaf in (1, 2):
+        kept = np.flatnonzero(model.tree_.coef[leaf])
+        assert len(kept) == 1 and kept[0] in (0, 2)
+        assert root < model.tree_.coef[leaf, kept[0]] < 2.0  # a step from there to what is true

@@ -39,7 +39,8 @@ def test_imports_hardly_collect_garbage_and_what_follows_does():
     code = (
         "import gc, numpy, glassleaf; seen = [];"
         "gc.callbacks.append(lambda phase, info: seen.append(phase));"
-        "kind = glassleaf.ModelTreeRegressor; assert len(seen) < 20, len(seen); assert gc.isenabled();"
+        "kind = glassleaf.ModelTreeRegressor; assert len(seen) < 20, len(seen);"
+        "assert gc.isenabled();"
         "kind(max_depth=0).fit(numpy.arange(20.0).reshape(10, 2), numpy.arange(10.0));"
         "assert gc.isenabled(); n = len(seen); gc.collect(); assert len(seen) > n"
     )

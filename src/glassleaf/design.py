@@ -41,6 +41,8 @@ _SPARSE_INDICATOR_SHARE = 0.1
 _SPARSE_VALUE_SHARE = 0.01
 # A spread below this share of the values' magnitude is rounding noise: the column is constant.
 _CONSTANT_SHARE = 1e-12
+# ... and so is one whose inverse is no number.
+_TINY = 1e-307
 
 
 # How much more a column must explain than its transform to be left as it is.
@@ -432,5 +434,5 @@ def _number_term(
     term: int, column: int, moments: Moments, knots: Knots | None = None
 ) -> NumberTerm:
     mean, spread = moments.mean, moments.spread
-    is_constant = spread <= _CONSTANT_SHARE * np.hypot(mean, spread)
+    is_constant = spread <= max(_CONSTANT_SHARE * np.hypot(mean, spread), _TINY)
     return NumberTerm(term, column, False, knots, mean, mean, 0.0 if is_constant else spread)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -801,9 +802,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
             labels = _labels(y, table.n_rows)
             weight = parameters.row_weights(sample_weight, X)
             if self.class_weight is not None:
-                weight = self._class_weighted(
-                    weight, compute_sample_weight(self.class_weight, labels)
-                )
+                weight = self._class_weighted(weight, self._class_factors(labels))
             self.classes_, target = _distinct(labels[weight > 0])
             encoded = np.zeros(len(labels))
             encoded[weight > 0] = target
@@ -827,7 +826,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
             counts = np.array([found.rows[label] for label in labels.tolist()])
             factor = counts.sum() / (len(labels) * counts)
         elif self.class_weight is not None:
-            factor = compute_sample_weight(self.class_weight, labels)
+            factor = self._class_factors(labels)
         self.classes_ = labels[self._class_weighted(weight, factor) > 0]
         factors = dict(zip(labels.tolist(), factor.tolist(), strict=True))
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
@@ -853,6 +852,22 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
             raise ValueError(
                 f"loss={describe(self.loss)} does not give probabilities of {n_classes} classes."
             )
+
+    def _class_factors(self, labels: NDArray[Any]) -> Floats:
+        given = self.class_weight
+        is_mapping = isinstance(given, Mapping)
+        if not is_mapping and not (isinstance(given, str) and given == "balanced"):
+            raise ValueError(
+                f'class_weight={describe(given)} must be a dict of labels and weights, "balanced"'
+                " or None."
+            )
+        for value in given.values() if is_mapping else ():
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise TypeError(
+                    f"class_weight={describe(given)} must give every class a number, not"
+                    f" {describe(value)}."
+                )
+        return np.asarray(compute_sample_weight(given, labels))
 
     def _class_weighted(self, weight: Floats, factor: Floats) -> Floats:
         """Weights times those of their classes."""

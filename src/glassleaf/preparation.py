@@ -37,6 +37,8 @@ _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
 # Rows below which columns are read by one thread: numpy's part of the work is over so soon that
 # several would wait for each other's Python.
 _SHORT_ROWS = 60_000
+# Sums and differences of larger numbers may overflow.
+_LARGEST_VALUE = 1e305
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, wishes: Wishes) 
     if per_shard < _SHORT_ROWS:
         wishes = replace(wishes, n_threads=1)
     found = _summaries(backend, per_shard, roles, wishes, weighted, limit)
+    _check_sizes(names, found)
     columns = tuple(
         Column(name, tuple(ordered(list(own.counts))) if isinstance(own, CategorySummary) else None)
         for name, own in zip(names, found, strict=True)
@@ -134,6 +137,17 @@ def _summaries(
     if worst:
         _log.info("bins are borders of equal weight to within %.2g of the rows", worst)
     return found
+
+
+def _check_sizes(names: Sequence[str], found: Sequence[NumericSummary | CategorySummary]) -> None:
+    for name, own in zip(names, found, strict=True):
+        if isinstance(own, NumericSummary) and own.low <= own.high:
+            largest = max(own.low, own.high, key=abs)
+            if abs(largest) > _LARGEST_VALUE:
+                raise ValueError(
+                    f"Column {name!r} contains {largest:g}; sums of such numbers would overflow."
+                    " Divide the column by a constant, or replace the value."
+                )
 
 
 def _counts(found: CategorySummary, column: Column) -> list[int]:

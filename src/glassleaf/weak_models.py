@@ -43,8 +43,8 @@ _LOSS_WORK = 28.0
 _COLUMN_WORK = 0.35
 _SPARSE_WORK = 50.0
 _PRODUCT_WORK = 0.06
-# A Hessian of more products than this is worth keeping for some rounds; those of several outputs are
-# had together, in less time each.
+# A Hessian of more products than this is worth keeping for some rounds; those of several outputs
+# are had together, in less time each.
 _DEAR_PRODUCTS = 4_000_000
 _DEAR_PRODUCTS_OF_OUTPUTS = 200_000_000
 # Columns up to which many small systems of equations are solved in one call.
@@ -199,7 +199,8 @@ class LinearModels:
             model = fits[node].model
             assert sums.hessian is not None
             n_outputs, size = model.theta.shape
-            matrix = sums.hessian.reshape(n_outputs * size, -1).copy()
+            hessian = sums.hessian.reshape(n_outputs * size, -1)
+            matrix = hessian.copy()
             ridge = np.append(np.full(size - 1, self._penalty_of(model).l2), 0.0)
             np.einsum("ii->i", matrix)[...] += np.tile(ridge, n_outputs)
             group = np.tile(np.append(column_of, -1), n_outputs)
@@ -207,6 +208,8 @@ class LinearModels:
             model.is_left_out = ~np.isin(column_of, sorted(kept))
             model.theta = model.theta.copy()
             model.theta[:, :-1][:, model.is_left_out] = 0.0
+            if model.towards is not None:
+                model.towards = _with_fewer(model.towards, model.is_left_out, hessian)
         self.fit(ids, models)
 
     def share_units(self, models: Sequence[NodeModel]) -> bool:
@@ -464,6 +467,20 @@ class LinearModels:
             parts = on_rows.n_parts(model.count // self._backend.n_shards)
             tasks += [(node, part, parts, *given, self._loss) for part in range(parts)]
         self._backend.each(on_rows.set_residuals, tasks)
+
+
+def _with_fewer(weights: Floats, is_left_out: NDArray[np.bool_], hessian: Floats) -> Floats:
+    """What weights say, said without some of the columns, as nearly as the rows can tell.
+
+    The Hessian has a row for every weight and intercept; the intercepts are free.
+    """
+    n_outputs = len(weights)
+    full = np.column_stack([weights, np.zeros(n_outputs)]).ravel()
+    out = np.tile(np.append(is_left_out, False), n_outputs)
+    missed = hessian[np.ix_(~out, out)] @ full[out]
+    full[~out] += np.linalg.lstsq(hessian[np.ix_(~out, ~out)], missed, rcond=None)[0]
+    full[out] = 0.0
+    return full.reshape(n_outputs, -1)[:, :-1]
 
 
 def _hessian(grams: Floats, n_outputs: int) -> Floats:

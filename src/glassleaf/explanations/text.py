@@ -83,7 +83,11 @@ def seen_text(feature: Feature) -> str:
 
 def _importance(explanation: ModelExplanation, at_most: int = 10) -> list[str]:
     by_name = {feature.name: feature for feature in explanation.features}
-    shown = [by_name[name] for name in list(explanation.importance)[:at_most]]
+    shown = [
+        by_name[name]
+        for place, name in enumerate(explanation.importance)
+        if place < at_most or by_name[name].gain_share > 0
+    ]
     width = max(len(words.name(feature.name)) for feature in shown)
     lines = ["Features: share of the effect in the leaves, share of the gain of the splits"]
     for feature in shown:

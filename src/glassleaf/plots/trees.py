@@ -27,12 +27,10 @@ from glassleaf.plots.style import (
 # Inches that a level of the tree, a column of bars and a leaf take.
 _LEVEL, _COLUMN, _LEAF, _HEADER = 1.9, 1.05, 0.62, 1.15
 # Inches that the legend takes: in a narrower figure it would push everything else together.
-_LEGEND_WIDTH = 6.8
+_LEGEND_WIDTH = 7.2
 
-_LEGEND = (
-    "bars: influence on the score (spread of what the feature adds in the leaf);"
-    " blue: larger values raise it, orange: lower it, grey: either"
-)
+_LEGEND = "bars: influence on {} (spread of what the feature adds in the leaf){}"
+_SIGNS = "; blue: larger values raise it, orange: lower it, grey: no direction"
 
 
 @dataclass
@@ -84,10 +82,18 @@ class TreeDisplay:
         self._branches(self._places(depth))
         self._leaves(depth * _LEVEL, names)
         self.ax_.text(
-            width, 0.35 - len(explanation.leaves), _LEGEND, fontsize=7, color=NEUTRAL, ha="right",
-            va="top",
+            width, 0.35 - len(explanation.leaves), self._legend(), fontsize=7, color=NEUTRAL,
+            ha="right", va="top",
         )  # fmt: skip
         return self
+
+    def _legend(self) -> str:
+        outputs = self.explanation.outputs
+        if len(outputs) == 1:
+            return _LEGEND.format("the score", _SIGNS)
+        if self.output < 0:
+            return _LEGEND.format("the scores of all classes", "")
+        return _LEGEND.format(f"the score of {label(outputs[self.output])}", _SIGNS)
 
     def _places(self, depth: int) -> dict[int, tuple[float, float]]:
         """Where every node stands: leaves in lines, inner nodes between their children."""

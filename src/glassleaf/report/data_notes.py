@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2, poisson
 
 from glassleaf.explanations.model import Feature, ModelExplanation
 from glassleaf.explanations.plain_data import Record
@@ -36,6 +36,7 @@ SHIFT = (0.25, 0.5)
 GAPS = (0.02, 0.1)
 OUTSIDE = (0.01, 0.05)
 _CERTAINTY = 0.99
+_NORMAL_QUANTILE = 2.6
 
 
 @dataclass(frozen=True)
@@ -120,10 +121,11 @@ def _note(
         (None, 0) if is_number else _category_drift(explanation, feature, values, share, n)
     )
     remarks = [
-        _remark(_level(abs(missing - gaps), GAPS) if gaps is not None else 0,
+        _remark(_gaps_level(missing, gaps, n),
                 "missing more often" if missing > (gaps or 0) else "missing less often"),
         _remark(1 if new_share > 0 else 0, "categories that training never saw"),
-        _remark(_level(outside, OUTSIDE), "values outside the range of training"),
+        _remark(_outside_level(outside, explanation.rows, n),
+                "values outside the range of training"),
         _remark(_shift_level(shift, n), "mean has moved"),
         _remark(drift_level, "other shares of the categories"),
     ]  # fmt: skip
@@ -151,9 +153,21 @@ def _level(value: float, steps: tuple[float, float]) -> int:
     return sum(value >= step for step in steps)
 
 
+def _gaps_level(missing: float, gaps: float | None, n: float) -> int:
+    if gaps is None or abs(missing - gaps) < _NORMAL_QUANTILE * np.sqrt(gaps * (1 - gaps) / n):
+        return 0
+    return _level(abs(missing - gaps), GAPS)
+
+
+def _outside_level(outside: float, n_training: float, n: float) -> int:
+    """Of new rows like the old ones, 2 / (n + 1) are beyond the smallest and the largest of n."""
+    expected = 2 * n / (n_training + 1)
+    return _level(outside, OUTSIDE) if outside * n > poisson.ppf(_CERTAINTY, expected) else 0
+
+
 def _shift_level(shift: float | None, n: float) -> int:
     """A shift that chance may give at this number of rows is none."""
-    if shift is None or abs(shift) * np.sqrt(n) < 2.6:
+    if shift is None or abs(shift) * np.sqrt(n) < _NORMAL_QUANTILE:
         return 0
     return _level(abs(shift), SHIFT)
 

@@ -130,7 +130,7 @@ def _calibration(contents: Contents) -> list[dict[str, Any]]:
 
 
 def _by_importance(model: ModelExplanation) -> list[Feature]:
-    return sorted(model.features, key=lambda feature: -feature.effect_share)
+    return sorted(model.features, key=lambda own: -max(own.effect_share, own.gain_share))
 
 
 def _feature(contents: Contents, feature: Feature) -> dict[str, Any]:
