@@ -52,7 +52,7 @@ _STALE = 0.25
 # Decrease that may be left, relative to the objective at the start, when a model is fitted; looser
 # where passes over the rows are dear, which is where there are many of them. The last step is
 # taken unseen.
-_TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-10, HessianUse.CONSTANT: 1e-12}
+_TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-8, HessianUse.CONSTANT: 1e-12}
 # A step may leave ten times the share that the one before it left.
 _SAFETY = 0.1
 # Predicted decrease, per column, that is not worth another dear Hessian: chance alone makes half a
@@ -330,8 +330,10 @@ class NewtonFit:
             and (self._length < 1 or self._predicted > _STALE * before)
         )
         enough = _TIGHT[self._use] * self._scale
-        if is_stale and self._use is HessianUse.KEEP:
-            enough = max(enough, _NEGLIGIBLE * self.theta.shape[1])
+        if self._use is HessianUse.KEEP:
+            enough /= len(self.theta) ** 2  # what is left may be that of the rarest of many classes
+            if is_stale:
+                enough = max(enough, _NEGLIGIBLE * self.theta.shape[1])
         left = self._predicted
         if has_moved and self._length == 1 and self._is_short():
             # What the step will leave, if it leaves no larger a share than the one before did.
