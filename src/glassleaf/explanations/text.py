@@ -94,6 +94,6 @@ def _importance(explanation: ModelExplanation, at_most: int = 10) -> list[str]:
         name = words.name(feature.name).ljust(width)
         effect, gain = words.percent(feature.effect_share), words.percent(feature.gain_share)
         lines.append(f"  {name}  {effect:>6}  {gain:>6}")
-    if len(explanation.features) > at_most:
-        lines.append(f"  ... and {len(explanation.features) - at_most} more")
+    if len(explanation.features) > len(shown):
+        lines.append(f"  ... and {len(explanation.features) - len(shown)} more")
     return lines
