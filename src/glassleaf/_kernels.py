@@ -16,7 +16,7 @@ import logging
 import numba
 import numpy as np
 
-from glassleaf._vectors import LANES, add_columns
+from glassleaf._vectors import LANES, MOST_GROUPS, add_rows
 from glassleaf.startup import without_collection
 
 _log = logging.getLogger("glassleaf")
@@ -180,54 +180,78 @@ def sum_values(block_ptr, block_bins, vectors, start, stop, count, total):
                 total[b, k] += vectors[i, k]
 
 
-# So many rows are added to the bins of one feature, then of the next: the rows and these bins stay
-# in the processor's cache meanwhile.
-_ROWS_PER_FEATURE = 2048
+# Rows that are sorted by bin at a time: they stay in the processor's cache meanwhile.
+_SORTED_ROWS = 2048
 
 
 @_kernel
-def sum_one_output(
-    block_ptr, block_bins, per_row, vectors, dense, start, stop, sums, count, values, moments
-):
+def sum_one_output(block_ptr, block_bins, vectors, dense, start, stop, count, values, moments):
     """``sum_values`` and ``sum_dense`` for vectors of one output, and with squares.
 
-    This is by far the commonest. What ``count``, ``values`` and ``moments`` held before is lost.
-    ``per_row`` is the number of bins in every row, negative where it differs. ``sums`` is memory of
-    any content, a row per bin, in which all that is added to at the same time lies side by side:
-    three numbers per column, and three more.
+    This is by far the commonest. Entries are sorted by their bin, some rows at a time: what is
+    added to a bin is then summed in registers, and written to the bin's place once.
     """
-    n, n_places = dense.shape[1], max(per_row, 1)
-    whole = n - n % LANES
-    for b in range(sums.shape[0]):
-        for j in range(sums.shape[1]):
-            sums[b, j] = 0.0
-    for first in range(start, stop, _ROWS_PER_FEATURE):
-        last = min(first + _ROWS_PER_FEATURE, stop)
-        for place in range(n_places):
-            for i in range(first, last):
-                begin, end = block_ptr[i], block_ptr[i + 1]
-                if per_row > 0:
-                    begin = i * per_row + place
-                    end = begin + 1
-                x, output, weight = dense[i], vectors[i, 0], vectors[i, 1]
-                for e in range(begin, end):
-                    own = sums[block_bins[e]]
-                    for j in range(0, whole, LANES):
-                        add_columns(own, n, x, j, output, weight)
-                    for j in range(whole, n):
-                        weighted = weight * x[j]
-                        own[j] += output * x[j]
-                        own[n + j] += weighted
-                        own[2 * n + j] += weighted * x[j]
-                    own[3 * n] += output
-                    own[3 * n + 1] += weight
-                    own[3 * n + 2] += 1.0
-    for b in range(sums.shape[0]):
-        for k in range(3):
-            for j in range(n):
-                moments[b, k, j] = sums[b, k * n + j]
-        values[b, 0], values[b, 1] = sums[b, 3 * n], sums[b, 3 * n + 1]
-        count[b] = np.int64(sums[b, 3 * n + 2])
+    n_bins, most = count.shape[0], 0
+    for first in range(start, stop, _SORTED_ROWS):
+        most = max(most, block_ptr[min(first + _SORTED_ROWS, stop)] - block_ptr[first])
+    rows, next_place = np.empty(most, dtype=np.uint32), np.empty(n_bins + 1, dtype=np.uint32)
+    for first in range(start, stop, _SORTED_ROWS):
+        last = min(first + _SORTED_ROWS, stop)
+        _sort_by_bin(block_ptr, block_bins, first, last, next_place, rows)
+        begin = 0
+        for b in range(n_bins):
+            end = np.int64(next_place[b])
+            if begin < end:
+                count[b] += end - begin
+                _add_dense(vectors, dense, rows, begin, end, b, values, moments)
+                begin = end
+
+
+@_kernel
+def _sort_by_bin(block_ptr, block_bins, first, last, next_place, rows):
+    """Rows of all entries, those of bin b before ``next_place[b]``, after those of the bin before."""
+    one = np.uint32(1)
+    for b in range(next_place.shape[0]):
+        next_place[b] = 0
+    for e in range(block_ptr[first], block_ptr[last]):
+        next_place[np.uint64(block_bins[e]) + np.uint64(1)] += one
+    for b in range(next_place.shape[0] - 1):
+        next_place[b + 1] += next_place[b]
+    for i in range(first, last):
+        for e in range(block_ptr[i], block_ptr[i + 1]):
+            b = block_bins[e]
+            rows[next_place[b]] = i
+            next_place[b] += one
+
+
+@_kernel
+def _add_dense(vectors, dense, rows, begin, end, b, values, moments):
+    """Add the vectors of ``rows[begin:end]``, and their products with dense columns, to bin b."""
+    n = dense.shape[1]
+    output, weight = 0.0, 0.0
+    for e in range(begin, end):
+        output += vectors[rows[e], 0]
+        weight += vectors[rows[e], 1]
+    values[b, 0] += output
+    values[b, 1] += weight
+    if n >= LANES:
+        for column in range(0, n, LANES * MOST_GROUPS):
+            left = min(n - column, LANES * MOST_GROUPS)
+            n_groups = (left + LANES - 1) // LANES
+            n_skipped = n_groups * LANES - left
+            add_rows(moments, b, dense, vectors, rows, begin, end, column, n_groups, n_skipped)
+        return
+    for column in range(n):
+        of_output, of_weight, of_squares = 0.0, 0.0, 0.0
+        for e in range(begin, end):
+            x = dense[rows[e], column]
+            weighted = vectors[rows[e], 1] * x
+            of_output += vectors[rows[e], 0] * x
+            of_weight += weighted
+            of_squares += weighted * x
+        moments[b, 0, column] += of_output
+        moments[b, 1, column] += of_weight
+        moments[b, 2, column] += of_squares
 
 
 # The products of so many rows stay in the processor's cache.
@@ -1181,8 +1205,8 @@ def _compile_most() -> None:
     find_segments(ptr, bins, 0, 1, segments, 0, 0, segments.copy())
     count = np.zeros(1, dtype=np.int64)
     both = np.ones((1, 2))
-    memory, sums = np.empty((1, 6)), np.zeros((1, 3, 1))
-    sum_one_output(ptr, bins, 1, both, table, 0, 1, memory, count, both.copy(), sums)
+    sums = np.zeros((1, 3, 2))
+    sum_one_output(ptr, bins, both, table, 0, 1, count, both.copy(), sums)
     sum_sparse(ptr, bins, both, ptr, idx, none, 0, 1, np.zeros((1, 1, 2)), sums, 0)
     no_group = np.zeros(1, dtype=np.int64)
     fill_complements(table, 1, rows[:0], no_group, one)

@@ -613,8 +613,7 @@ def bin_sums(
         return BinSums(count, values)
     moments = np.zeros((n_bins, width + squares, n_columns))
     if width == 2 and squares:
-        sums = scratch("bins", (n_bins, 3 * rows.dense.shape[1] + 3))
-        _kernels.sum_one_output(*where, given.per_row, *here, sums, count, values, moments)
+        _kernels.sum_one_output(*where, *here, count, values, moments)
     elif given.per_row > 0:
         length = _kernels.row_length(width + squares, rows.dense.shape[1], width)
         sums = scratch("bins", (n_bins, length))
