@@ -465,7 +465,7 @@ def test_sums_in_vector_instructions_refuse_other_layouts(rng):
     ptr, bins, _ = make_block(rng, 20)
     given = (ptr, bins, rng.random((20, 2)), np.asfortranarray(rng.random((20, 6))), 0, 20)
     out = (np.zeros(7, dtype=np.int64), np.zeros((7, 2)), np.zeros((7, 3, 6)))
-    with pytest.raises(numba.errors.TypingError, match="add_rows takes tables of floats"):
+    with pytest.raises(numba.errors.TypingError, match="add_rows takes sums and tables of floats"):
         _kernels.sum_one_output(*given, *out)
 
 

@@ -188,70 +188,51 @@ _SORTED_ROWS = 2048
 def sum_one_output(block_ptr, block_bins, vectors, dense, start, stop, count, values, moments):
     """``sum_values`` and ``sum_dense`` for vectors of one output, and with squares.
 
-    This is by far the commonest. Entries are sorted by their bin, some rows at a time: what is
-    added to a bin is then summed in registers, and written to the bin's place once.
+    This is by far the commonest. The entries of some rows are sorted by their bin: what is added to
+    a bin is then summed in registers, and written to the bin's place once.
     """
-    n_bins, most = count.shape[0], 0
+    n, n_bins, most = dense.shape[1], count.shape[0], 0
     for first in range(start, stop, _SORTED_ROWS):
         most = max(most, block_ptr[min(first + _SORTED_ROWS, stop)] - block_ptr[first])
-    rows, next_place = np.empty(most, dtype=np.uint32), np.empty(n_bins + 1, dtype=np.uint32)
+    one, rows = np.uint32(1), np.empty(most, dtype=np.uint32)
+    next_place = np.empty(n_bins + 1, dtype=np.uint32)  # of every bin; at last, where it ends
     for first in range(start, stop, _SORTED_ROWS):
         last = min(first + _SORTED_ROWS, stop)
-        _sort_by_bin(block_ptr, block_bins, first, last, next_place, rows)
+        next_place[:] = 0
+        for e in range(block_ptr[first], block_ptr[last]):
+            next_place[np.uint64(block_bins[e]) + np.uint64(1)] += one
+        for b in range(n_bins):
+            next_place[b + 1] += next_place[b]
+        for i in range(first, last):
+            for e in range(block_ptr[i], block_ptr[i + 1]):
+                b = block_bins[e]
+                rows[next_place[b]] = i
+                next_place[b] += one
         begin = 0
         for b in range(n_bins):
             end = np.int64(next_place[b])
-            if begin < end:
-                count[b] += end - begin
-                _add_dense(vectors, dense, rows, begin, end, b, values, moments)
-                begin = end
-
-
-@_kernel
-def _sort_by_bin(block_ptr, block_bins, first, last, next_place, rows):
-    """Rows of all entries, those of bin b before ``next_place[b]``, after those of the bin before."""
-    one = np.uint32(1)
-    for b in range(next_place.shape[0]):
-        next_place[b] = 0
-    for e in range(block_ptr[first], block_ptr[last]):
-        next_place[np.uint64(block_bins[e]) + np.uint64(1)] += one
-    for b in range(next_place.shape[0] - 1):
-        next_place[b + 1] += next_place[b]
-    for i in range(first, last):
-        for e in range(block_ptr[i], block_ptr[i + 1]):
-            b = block_bins[e]
-            rows[next_place[b]] = i
-            next_place[b] += one
-
-
-@_kernel
-def _add_dense(vectors, dense, rows, begin, end, b, values, moments):
-    """Add the vectors of ``rows[begin:end]``, and their products with dense columns, to bin b."""
-    n = dense.shape[1]
-    output, weight = 0.0, 0.0
-    for e in range(begin, end):
-        output += vectors[rows[e], 0]
-        weight += vectors[rows[e], 1]
-    values[b, 0] += output
-    values[b, 1] += weight
-    if n >= LANES:
-        for column in range(0, n, LANES * MOST_GROUPS):
-            left = min(n - column, LANES * MOST_GROUPS)
-            n_groups = (left + LANES - 1) // LANES
-            n_skipped = n_groups * LANES - left
-            add_rows(moments, b, dense, vectors, rows, begin, end, column, n_groups, n_skipped)
-        return
-    for column in range(n):
-        of_output, of_weight, of_squares = 0.0, 0.0, 0.0
-        for e in range(begin, end):
-            x = dense[rows[e], column]
-            weighted = vectors[rows[e], 1] * x
-            of_output += vectors[rows[e], 0] * x
-            of_weight += weighted
-            of_squares += weighted * x
-        moments[b, 0, column] += of_output
-        moments[b, 1, column] += of_weight
-        moments[b, 2, column] += of_squares
+            if begin == end:
+                continue
+            output, weight = 0.0, 0.0
+            for e in range(begin, end):
+                output += vectors[rows[e], 0]
+                weight += vectors[rows[e], 1]
+            count[b] += end - begin
+            values[b, 0] += output
+            values[b, 1] += weight
+            if n >= LANES:
+                for column in range(0, n, LANES * MOST_GROUPS):
+                    n_left = min(n - column, LANES * MOST_GROUPS)
+                    add_rows(moments, b, dense, vectors, rows, begin, end, column, n_left)
+            else:
+                for e in range(begin, end):
+                    i = rows[e]
+                    for j in range(n):
+                        weighted = vectors[i, 1] * dense[i, j]
+                        moments[b, 0, j] += vectors[i, 0] * dense[i, j]
+                        moments[b, 1, j] += weighted
+                        moments[b, 2, j] += weighted * dense[i, j]
+            begin = end
 
 
 # The products of so many rows stay in the processor's cache.

@@ -1,9 +1,8 @@
 """Vector instructions where a compiler will not write them itself.
 
-A loop over the columns of a row is short. The compiler's own vectorized loops take sixteen numbers
-at a time, the rest one by one, and first test whether the arrays overlap; with six or twenty
-columns that costs more than the additions. And no compiler keeps the sums of sixteen columns in
-registers while it goes over rows.
+No compiler keeps the sums of sixteen columns in registers while it goes over rows. And a loop over
+the columns of a row is short: the compiler's own vectorized loops take sixteen numbers at a time,
+the rest one by one, and first test whether the arrays overlap.
 
 numba looks only at ``_kernels`` to see whether what it compiled is still valid: after a change
 here, touch that file.
@@ -18,12 +17,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-# Numbers that are added at once, and so many times that: what registers hold of three kinds of sums.
+# Numbers that are added at once, and how many such groups: three sums of each fill the registers.
 LANES = 4
 MOST_GROUPS = 4
 
 _INTEGER = ir.IntType(64)
-_LANES = ir.VectorType(ir.DoubleType(), LANES)
+_GROUP = ir.VectorType(ir.DoubleType(), LANES)
 # A product that is added at once need not be rounded in between.
 _FUSED = ("contract",)
 
@@ -37,29 +36,26 @@ def _add_rows_plain(
     begin: int,
     end: int,
     first: int,
-    n_groups: int,
-    n_skipped: int,
+    n_columns: int,
 ) -> None:
-    """Add output * x, weight * x and weight * x^2 of some columns x and of rows[begin:end].
+    """Add output * x, weight * x and weight * x^2 of some columns x and of ``rows[begin:end]``.
 
-    There is at least one row.
-    ``vectors`` holds output and weight of every row, ``sums`` the three kinds of sums. The columns
-    are ``n_groups`` times LANES from ``first`` on. ``n_skipped`` of the last group lie before the
-    others, or were added already: the group is moved to the left by so many, that it may end with
-    the row, and these are left alone.
+    There is at least one row. ``vectors`` holds output and weight of every row, ``sums[place]`` the
+    three kinds of sums. The columns are ``n_columns`` from ``first`` on, at most LANES times
+    MOST_GROUPS; those of the table up to there are at least LANES.
     """
-    last = first + n_groups * LANES - n_skipped
+    here = slice(first, first + n_columns)
     for row in rows[begin:end]:
         output, weight = vectors[row]
-        x = dense[row, first:last]
-        sums[place, 0, first:last] += output * x
-        sums[place, 1, first:last] += weight * x
-        sums[place, 2, first:last] += weight * x * x
+        x = dense[row, here]
+        sums[place, 0, here] += output * x
+        sums[place, 1, here] += weight * x
+        sums[place, 2, here] += weight * x * x
 
 
 @intrinsic
 def _add_rows_in_registers(
-    _context, sums, place, dense, vectors, rows, begin, end, first, n_groups, n_skipped
+    _context, sums, place, dense, vectors, rows, begin, end, first, n_columns
 ):
     table = types.Array(types.float64, 2, "C")
     arrays = (sums, dense, vectors, rows)
@@ -68,25 +64,26 @@ def _add_rows_in_registers(
             "add_rows takes sums and tables of floats, and the numbers of rows, not "
             + ", ".join(map(str, arrays))
         )
-    integers = (place, begin, end, first, n_groups, n_skipped)
-    if set(integers) != {types.int64}:
-        raise numba.errors.TypingError(f"add_rows takes places as int64, not {integers}")
-    signature = types.void(
-        sums, place, dense, vectors, rows, begin, end, first, n_groups, n_skipped
-    )
+    numbers = (place, begin, end, first, n_columns)
+    if set(numbers) != {types.int64}:
+        raise numba.errors.TypingError(f"add_rows takes places as int64, not {numbers}")
+    signature = types.void(sums, place, dense, vectors, rows, begin, end, first, n_columns)
 
     def generate(context, builder, signature, given):
         arrays = [
             context.make_array(signature.args[k])(context, builder, given[k]) for k in (0, 2, 3, 4)
         ]
+        place, (begin, end, first, n_columns) = given[1], given[5:]
+        lanes = _number(LANES)
+        n_groups = builder.udiv(builder.add(n_columns, _number(LANES - 1)), lanes)
+        n_over = builder.sub(builder.mul(n_groups, lanes), n_columns)
         done = builder.append_basic_block("done")
-        cases = [(k, builder.append_basic_block(f"groups{k}")) for k in range(1, MOST_GROUPS + 1)]
-        place, (begin, end, first, n_groups, n_skipped) = given[1], given[5:]
         choice = builder.switch(n_groups, done)
-        for k, block in cases:
-            choice.add_case(ir.Constant(_INTEGER, k), block)
+        for k in range(1, MOST_GROUPS + 1):
+            block = builder.append_basic_block(f"groups{k}")
+            choice.add_case(_number(k), block)
             builder.position_at_end(block)
-            _add_groups(builder, k, arrays, place, begin, end, first, n_skipped)
+            _add_groups(builder, k, n_over, arrays, place, begin, end, first)
             builder.branch(done)
         builder.position_at_end(done)
         return context.get_dummy_value()
@@ -94,65 +91,67 @@ def _add_rows_in_registers(
     return signature, generate
 
 
-def _add_groups(builder, n_groups, arrays, bin_, begin, end, first, n_skipped):
-    """The rows' loop for a fixed number of groups, whose sums stay in registers."""
+def _add_groups(builder, n_groups, n_over, arrays, bin_, begin, end, first):
+    """The loop over rows for a fixed number of groups of columns.
+
+    The last group is moved to the left by ``n_over`` columns, that it may end with the others; what
+    it finds in these is left out.
+    """
     sums, dense, vectors, rows = arrays
     n_sums, n_columns = builder.extract_value(sums.shape, 2), builder.extract_value(dense.shape, 1)
-    starts = [builder.add(first, ir.Constant(_INTEGER, LANES * k)) for k in range(n_groups)]
-    starts[-1] = builder.sub(starts[-1], n_skipped)
-    zero = ir.Constant(_LANES, [0.0] * LANES)
+    starts = [builder.add(first, _number(LANES * k)) for k in range(n_groups)]
+    starts[-1] = builder.sub(starts[-1], n_over)
+    nothing = ir.Constant(_GROUP, [0.0] * LANES)
 
     before = builder.block
     loop, after = builder.append_basic_block("rows"), builder.append_basic_block("rows_done")
     builder.branch(loop)
     builder.position_at_end(loop)
     place = builder.phi(_INTEGER)
-    place.add_incoming(begin, before)
-    running = [builder.phi(_LANES) for _ in range(3 * n_groups)]
+    running = [builder.phi(_GROUP) for _ in range(3 * n_groups)]
     row = builder.zext(builder.load(builder.gep(rows.data, [place])), _INTEGER)
-    vector = builder.gep(vectors.data, [builder.shl(row, ir.Constant(_INTEGER, 1))])
+    vector = builder.gep(vectors.data, [builder.mul(row, _number(2))])
     output = _in_all_lanes(builder, builder.load(vector))
-    one = ir.Constant(_INTEGER, 1)
-    weight = _in_all_lanes(builder, builder.load(builder.gep(vector, [one])))
+    weight = _in_all_lanes(builder, builder.load(builder.gep(vector, [_number(1)])))
     offset = builder.mul(row, n_columns)
     total = []
     for start in starts:
-        address = _lanes_at(builder, dense.data, builder.add(offset, start))
-        x = builder.load(address, align=8)
+        x = builder.load(_group_at(builder, dense, builder.add(offset, start)), align=8)
         weighted = builder.fmul(weight, x, flags=_FUSED)
-        products = (
-            builder.fmul(output, x, flags=_FUSED),
-            weighted,
-            builder.fmul(weighted, x, flags=_FUSED),
-        )
-        for product in products:
+        of_output = builder.fmul(output, x, flags=_FUSED)
+        of_square = builder.fmul(weighted, x, flags=_FUSED)
+        for product in (of_output, weighted, of_square):
             total.append(builder.fadd(running[len(total)], product, flags=_FUSED))
-    following = builder.add(place, one)
+    following = builder.add(place, _number(1))
+    place.add_incoming(begin, before)
     place.add_incoming(following, loop)
     for own, new in zip(running, total, strict=True):
-        own.add_incoming(zero, before)
+        own.add_incoming(nothing, before)
         own.add_incoming(new, loop)
     builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
 
     builder.position_at_end(after)
     lane = ir.Constant(ir.VectorType(_INTEGER, LANES), list(range(LANES)))
-    counts = builder.icmp_signed(">=", lane, _in_all_lanes(builder, n_skipped))
+    is_new = builder.icmp_signed(">=", lane, _in_all_lanes(builder, n_over))
     for k, found in enumerate(total):
         group, kind = divmod(k, 3)
-        added = builder.select(counts, found, zero) if group == n_groups - 1 else found
-        line = builder.add(builder.mul(bin_, ir.Constant(_INTEGER, 3)), ir.Constant(_INTEGER, kind))
-        at = builder.add(builder.mul(line, n_sums), starts[group])
-        address = _lanes_at(builder, sums.data, at)
-        builder.store(builder.fadd(builder.load(address, align=8), added), address, align=8)
+        if group == n_groups - 1:
+            found = builder.select(is_new, found, nothing)
+        line = builder.add(builder.mul(bin_, _number(3)), _number(kind))
+        address = _group_at(builder, sums, builder.add(builder.mul(line, n_sums), starts[group]))
+        builder.store(builder.fadd(builder.load(address, align=8), found), address, align=8)
 
 
-def _lanes_at(builder, numbers, index):
-    return builder.bitcast(builder.gep(numbers, [index]), _LANES.as_pointer())
+def _number(value):
+    return ir.Constant(_INTEGER, value)
+
+
+def _group_at(builder, array, index):
+    return builder.bitcast(builder.gep(array.data, [index]), _GROUP.as_pointer())
 
 
 def _in_all_lanes(builder, number):
-    kind = ir.VectorType(number.type, LANES)
-    undefined = ir.Constant(kind, ir.Undefined)
+    undefined = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
     places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
     one = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(one, undefined, places)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,15 @@ class Block:
     @property
     def n_bins(self) -> int:
         return self.first_bin[-1] + self.features[-1].n_bins
+
+    @cached_property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """First bin, number of values and whether these are categories, of every feature."""
+        return (
+            np.array(self.first_bin),
+            np.array([feature.n_values for feature in self.features]),
+            np.array([feature.is_categorical for feature in self.features]),
+        )
 
     def __iter__(self) -> Iterator[tuple[int, FeatureBins]]:
         return iter(zip(self.first_bin, self.features, strict=True))

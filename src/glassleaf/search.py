@@ -82,7 +82,6 @@ class FeatureGains:
     block: int
     first_bin: int
     gains: Floats
-    missing_left: Bools
     count: NDArray[np.int64]  # rows of the node per bin
     weight: Floats  # their weight
     order: NDArray[np.intp] | None = None  # in which borders between categories are candidates
@@ -91,6 +90,13 @@ class FeatureGains:
     def best(self) -> float:
         """The largest gain; minus infinity if there is no candidate."""
         return float(self.gains.max(initial=-np.inf))
+
+    @property
+    def missing_left(self) -> Bools:
+        """For every candidate of values, or of single categories: whether missing ones go left."""
+        if self.feature.is_categorical:
+            return np.asarray(np.arange(self.feature.n_bins) == self.feature.n_values)
+        return np.asarray(np.arange(len(self.gains)) % self._per_bin == 1)  # every other, or none
 
     @property
     def _per_bin(self) -> int:
@@ -182,9 +188,7 @@ def block_gains(
 ) -> list[FeatureGains]:
     """Gains of all candidates of a block; ``whole`` are the (complete) sums of the node."""
     sums = complete(block, sums, whole, layout)
-    first_bin = np.array(block.first_bin)
-    n_values = np.array([feature.n_values for feature in block.features])
-    categorical = np.array([feature.is_categorical for feature in block.features])
+    first_bin, n_values, categorical = block.arrays
     missing = sums.count[first_bin + n_values] > 0
     orders: list[NDArray[np.intp] | None] = [None] * len(first_bin)
     sorted_sums = sums
@@ -199,23 +203,17 @@ def block_gains(
     n_candidates = np.where(categorical, n_values + 1, np.where(missing, 2, 1) * n_values)
     shape = (first_bin, n_values, categorical, missing)
     all_gains = _gains(sorted_sums, shape, int(n_candidates.sum()), units, question)
-    gains = np.split(all_gains, np.cumsum(n_candidates)[:-1])
-    for (first, feature), own, has_missing in zip(block, gains, missing, strict=True):
-        if has_missing and not feature.is_categorical:
+    found, end = [], 0
+    for k, (first, feature) in enumerate(block):
+        start, end = end, end + int(n_candidates[k])
+        own, here = all_gains[start:end], slice(first, first + feature.n_bins)
+        count = sums.count[here]
+        if missing[k] and not feature.is_categorical:
             # Only missing values on the left is the same split as only missing ones on the right.
-            numbers = np.cumsum(sums.count[first : first + feature.n_values])
-            own[np.repeat(numbers == 0, 2)] = -np.inf
-    return [
-        FeatureGains(
-            feature, index, first, own, _missing_sides(feature, bool(has_missing)),
-            sums.count[first : first + feature.n_bins],
-            sums.values[first : first + feature.n_bins, -1],
-            order,
-        )
-        for (first, feature), own, has_missing, order in zip(
-            block, gains, missing, orders, strict=True
-        )
-    ]  # fmt: skip
+            own[np.repeat(np.cumsum(count[:-1]) == 0, 2)] = -np.inf
+        weight = sums.values[here, -1]
+        found.append(FeatureGains(feature, index, first, own, count, weight, orders[k]))
+    return found
 
 
 # Rows' worth of doubt about a category's gradient: rare categories go to the middle of the order.
@@ -276,15 +274,6 @@ def _sorted_bins(block: Block, sums: BinSums, orders: Sequence[NDArray[np.intp] 
     )  # fmt: skip
 
 
-def _missing_sides(feature: FeatureBins, has_missing: bool) -> Bools:
-    """For every candidate, whether the missing values go left."""
-    if feature.is_categorical:
-        return np.asarray(np.arange(feature.n_bins) == feature.n_values)
-    if has_missing:
-        return np.asarray(np.arange(2 * feature.n_values) % 2 == 1)  # every other one
-    return np.zeros(feature.n_values, dtype=np.bool_)
-
-
 _ADD, _SMALLEST, _LARGEST = 0, 1, 2
 
 
@@ -324,7 +313,7 @@ def _gains(
     """Gain of every candidate, minus infinity where a side is too small."""
     moments = sums.moments if question.is_the_papers else None
     if moments is not None:  # a kernel does without those of the sides
-        sums = replace(sums, moments=None)
+        sums = BinSums(sums.count, sums.values)
     left, right = _both_sides(sums, shape, n_candidates)
     allowed = np.minimum(left.count, right.count) >= question.min_count
     allowed &= np.minimum(left.weight, right.weight) > 0
