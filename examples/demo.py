@@ -29,19 +29,43 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")
     # The first fit on a machine compiles the kernels, and says so: better here than amid a table.
     ModelTreeRegressor(max_depth=0).fit([[0.0], [1.0]], [0.0, 1.0])
-    breast_cancer()
-    diabetes()
     friedman()
+    diabetes()
+    breast_cancer()
 
 
 # --- the three datasets --------------------------------------------------------------------------
+
+
+def friedman() -> None:
+    values, y = make_friedman1(n_samples=1000, noise=1.0, random_state=0)
+    X = pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+    heading(
+        "1  Friedman's function: what a straight line cannot follow",
+        "1000 rows of y = 10 sin(pi x0 x1) + 20 (x2 - 0.5)^2 + 10 x3 + 5 x4 + noise; x5 to x9 mean"
+        f" nothing. R2 of {N_FOLDS}-fold cross-validation.",
+    )
+    compare(regressors(), X, y, KFold(N_FOLDS, shuffle=True, random_state=0), "r2")
+    show_tree(ModelTreeRegressor(max_depth=2).fit(X, y))
+
+
+def diabetes() -> None:
+    data = load_diabetes(as_frame=True, scaled=False)
+    X, y = data.data, data.target
+    heading(
+        "2  Diabetes: how far has the disease progressed after a year?",
+        f"{X.shape[0]} patients, {X.shape[1]} measurements. R2 of {N_FOLDS}-fold cross-validation."
+        " Few and noisy rows: is any split significant?",
+    )
+    compare(regressors(), X, y, KFold(N_FOLDS, shuffle=True, random_state=0), "r2")
+    show_tree(ModelTreeRegressor(max_depth=1).fit(X, y))
 
 
 def breast_cancer() -> None:
     data = load_breast_cancer(as_frame=True)
     X, y = data.data, data.target_names[data.target]
     heading(
-        "1  Breast cancer: is the tumor malignant?",
+        "3  Breast cancer: is the tumor malignant?",
         f"{X.shape[0]} tumors, {X.shape[1]} measurements. AUC of {N_FOLDS}-fold cross-validation.",
     )
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
@@ -56,30 +80,6 @@ def breast_cancer() -> None:
         X, y, folds, "roc_auc",
     )  # fmt: skip
     show_tree(ModelTreeClassifier(max_depth=1).fit(X, y))
-
-
-def diabetes() -> None:
-    data = load_diabetes(as_frame=True, scaled=False)
-    X, y = data.data, data.target
-    heading(
-        "2  Diabetes: how far has the disease progressed after a year?",
-        f"{X.shape[0]} patients, {X.shape[1]} measurements. R2 of {N_FOLDS}-fold cross-validation."
-        " Few and noisy rows: see whether a second level of splits pays.",
-    )
-    compare(regressors(), X, y, KFold(N_FOLDS, shuffle=True, random_state=0), "r2")
-    show_tree(ModelTreeRegressor(max_depth=1).fit(X, y))
-
-
-def friedman() -> None:
-    values, y = make_friedman1(n_samples=1000, noise=1.0, random_state=0)
-    X = pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
-    heading(
-        "3  Friedman's function: what a straight line cannot follow",
-        "1000 rows of y = 10 sin(pi x0 x1) + 20 (x2 - 0.5)^2 + 10 x3 + 5 x4 + noise; x5 to x9 mean"
-        f" nothing. R2 of {N_FOLDS}-fold cross-validation.",
-    )
-    compare(regressors(), X, y, KFold(N_FOLDS, shuffle=True, random_state=0), "r2")
-    show_tree(ModelTreeRegressor(max_depth=2).fit(X, y))
 
 
 def regressors() -> dict[str, Any]:
@@ -115,6 +115,8 @@ def count_leaves(model: Any, X: Any, y: Any) -> int:
 def show_tree(model: Any) -> None:
     """The tree that was fitted to all rows, as the library prints it."""
     print()
+    if model.get_n_leaves() == 1:
+        print("No split is significant (significance=0.05): one formula for all rows.\n")
     for line in model.export_text().splitlines():
         indent = " " * (len(line) - len(line.lstrip()))
         print(textwrap.fill(line, WIDTH, subsequent_indent=indent + "    ") if line else "")
