@@ -116,7 +116,7 @@ def show_tree(model: Any) -> None:
     """The tree that was fitted to all rows, as the library prints it."""
     print()
     if model.get_n_leaves() == 1:
-        print("No split is significant (significance=0.05): one formula for all rows.\n")
+        print(f"No split is significant ({model.significance:g}): one formula for all rows.\n")
     for line in model.export_text().splitlines():
         indent = " " * (len(line) - len(line.lstrip()))
         print(textwrap.fill(line, WIDTH, subsequent_indent=indent + "    ") if line else "")

@@ -21,17 +21,18 @@ def examples(text):
 
 def test_readme_examples_print_what_they_say():
     needed.module("pandas")
-    found = examples(README.read_text(encoding="utf-8"))
-    assert len(found) > 5
+    text = README.read_text(encoding="utf-8")
+    found, agrees = examples(text), doctest.OutputChecker().check_output
+    assert len(found) == text.count("```python")
+    assert sum(bool(said) for _, said in found) == text.count("```text")
     names = {}
     for code, said in found:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(code, README.name, "exec"), names)
-        agrees = doctest.OutputChecker().check_output
         assert agrees(said, printed.getvalue(), doctest.ELLIPSIS), printed.getvalue()
 
 
-def test_an_example_without_text_prints_nothing():
+def test_text_belongs_to_the_code_right_before_it():
     one, other = examples("```python\na\n```\n\n```text\nb\n```\n\nc\n\n```python\nd\n```\n")
     assert (one, other) == (("a\n", "b\n"), ("d\n", ""))

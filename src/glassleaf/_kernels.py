@@ -180,7 +180,8 @@ def sum_values(block_ptr, block_bins, vectors, start, stop, count, total):
                 total[b, k] += vectors[i, k]
 
 
-# Rows that are sorted by bin at a time: they stay in the processor's cache meanwhile.
+# Rows that are sorted by bin at a time: more, and a bin gets more of them each time its sums are read
+# and written; fewer, and they stay in the processor's cache meanwhile.
 _SORTED_ROWS = 2048
 
 
@@ -195,43 +196,45 @@ def sum_one_output(block_ptr, block_bins, vectors, dense, start, stop, count, va
     for first in range(start, stop, _SORTED_ROWS):
         most = max(most, block_ptr[min(first + _SORTED_ROWS, stop)] - block_ptr[first])
     one, rows = np.uint32(1), np.empty(most, dtype=np.uint32)
-    next_place = np.empty(n_bins + 1, dtype=np.uint32)  # of every bin; at last, where it ends
+    # Where the next row of every bin goes; when all are in their place, where the bin ends.
+    end_of_bin = np.empty(n_bins + 1, dtype=np.uint32)
     for first in range(start, stop, _SORTED_ROWS):
         last = min(first + _SORTED_ROWS, stop)
-        next_place[:] = 0
+        own_vectors, x = vectors[first:last], dense[first:last]
+        end_of_bin[:] = 0
         for e in range(block_ptr[first], block_ptr[last]):
-            next_place[np.uint64(block_bins[e]) + np.uint64(1)] += one
+            end_of_bin[np.uint64(block_bins[e]) + np.uint64(1)] += one
         for b in range(n_bins):
-            next_place[b + 1] += next_place[b]
-        for i in range(first, last):
-            for e in range(block_ptr[i], block_ptr[i + 1]):
+            end_of_bin[b + 1] += end_of_bin[b]
+        for i in range(last - first):
+            for e in range(block_ptr[first + i], block_ptr[first + i + 1]):
                 b = block_bins[e]
-                rows[next_place[b]] = i
-                next_place[b] += one
+                rows[end_of_bin[b]] = i
+                end_of_bin[b] += one
         begin = 0
         for b in range(n_bins):
-            end = np.int64(next_place[b])
+            end = np.int64(end_of_bin[b])
             if begin == end:
                 continue
             output, weight = 0.0, 0.0
             for e in range(begin, end):
-                output += vectors[rows[e], 0]
-                weight += vectors[rows[e], 1]
+                output += own_vectors[rows[e], 0]
+                weight += own_vectors[rows[e], 1]
             count[b] += end - begin
             values[b, 0] += output
             values[b, 1] += weight
             if n >= LANES:
                 for column in range(0, n, LANES * MOST_GROUPS):
                     n_left = min(n - column, LANES * MOST_GROUPS)
-                    add_rows(moments, b, dense, vectors, rows, begin, end, column, n_left)
+                    add_rows(moments, b, x, own_vectors, rows, begin, end, column, n_left)
             else:
                 for e in range(begin, end):
                     i = rows[e]
                     for j in range(n):
-                        weighted = vectors[i, 1] * dense[i, j]
-                        moments[b, 0, j] += vectors[i, 0] * dense[i, j]
+                        weighted = own_vectors[i, 1] * x[i, j]
+                        moments[b, 0, j] += own_vectors[i, 0] * x[i, j]
                         moments[b, 1, j] += weighted
-                        moments[b, 2, j] += weighted * dense[i, j]
+                        moments[b, 2, j] += weighted * x[i, j]
             begin = end
 
 
@@ -1186,7 +1189,7 @@ def _compile_most() -> None:
     find_segments(ptr, bins, 0, 1, segments, 0, 0, segments.copy())
     count = np.zeros(1, dtype=np.int64)
     both = np.ones((1, 2))
-    sums = np.zeros((1, 3, 2))
+    sums = np.zeros((1, 3, 1))
     sum_one_output(ptr, bins, both, table, 0, 1, count, both.copy(), sums)
     sum_sparse(ptr, bins, both, ptr, idx, none, 0, 1, np.zeros((1, 1, 2)), sums, 0)
     no_group = np.zeros(1, dtype=np.int64)

@@ -1,8 +1,8 @@
 """Vector instructions where a compiler will not write them itself.
 
-No compiler keeps the sums of sixteen columns in registers while it goes over rows. And a loop over
-the columns of a row is short: the compiler's own vectorized loops take sixteen numbers at a time,
-the rest one by one, and first test whether the arrays overlap.
+No compiler keeps the sums of sixteen columns in registers while it goes over rows: it does not know
+how many columns there are. So there is a loop over rows for one group of columns, for two, three and
+four.
 
 numba looks only at ``_kernels`` to see whether what it compiled is still valid: after a change
 here, touch that file.
@@ -17,7 +17,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-# Numbers that are added at once, and how many such groups: three sums of each fill the registers.
+# Numbers that are added at once, and how many such groups: three sums of each, and what is added to
+# them, fill the sixteen registers of AVX2. A processor with smaller ones is slower, not wrong.
 LANES = 4
 MOST_GROUPS = 4
 
@@ -29,7 +30,7 @@ _FUSED = ("contract",)
 
 def _add_rows_plain(
     sums: Any,
-    place: int,
+    bin_: int,
     dense: Any,
     vectors: Any,
     rows: Any,
@@ -40,7 +41,7 @@ def _add_rows_plain(
 ) -> None:
     """Add output * x, weight * x and weight * x^2 of some columns x and of ``rows[begin:end]``.
 
-    There is at least one row. ``vectors`` holds output and weight of every row, ``sums[place]`` the
+    There is at least one row. ``vectors`` holds output and weight of every row, ``sums[bin_]`` the
     three kinds of sums. The columns are ``n_columns`` from ``first`` on, at most LANES times
     MOST_GROUPS; those of the table up to there are at least LANES.
     """
@@ -48,14 +49,14 @@ def _add_rows_plain(
     for row in rows[begin:end]:
         output, weight = vectors[row]
         x = dense[row, here]
-        sums[place, 0, here] += output * x
-        sums[place, 1, here] += weight * x
-        sums[place, 2, here] += weight * x * x
+        sums[bin_, 0, here] += output * x
+        sums[bin_, 1, here] += weight * x
+        sums[bin_, 2, here] += weight * x * x
 
 
 @intrinsic
 def _add_rows_in_registers(
-    _context, sums, place, dense, vectors, rows, begin, end, first, n_columns
+    _context, sums, bin_, dense, vectors, rows, begin, end, first, n_columns
 ):
     table = types.Array(types.float64, 2, "C")
     arrays = (sums, dense, vectors, rows)
@@ -64,16 +65,16 @@ def _add_rows_in_registers(
             "add_rows takes sums and tables of floats, and the numbers of rows, not "
             + ", ".join(map(str, arrays))
         )
-    numbers = (place, begin, end, first, n_columns)
+    numbers = (bin_, begin, end, first, n_columns)
     if set(numbers) != {types.int64}:
         raise numba.errors.TypingError(f"add_rows takes places as int64, not {numbers}")
-    signature = types.void(sums, place, dense, vectors, rows, begin, end, first, n_columns)
+    signature = types.void(sums, bin_, dense, vectors, rows, begin, end, first, n_columns)
 
     def generate(context, builder, signature, given):
-        arrays = [
+        tables = [
             context.make_array(signature.args[k])(context, builder, given[k]) for k in (0, 2, 3, 4)
         ]
-        place, (begin, end, first, n_columns) = given[1], given[5:]
+        bin_, (begin, end, first, n_columns) = given[1], given[5:]
         lanes = _number(LANES)
         n_groups = builder.udiv(builder.add(n_columns, _number(LANES - 1)), lanes)
         n_over = builder.sub(builder.mul(n_groups, lanes), n_columns)
@@ -83,7 +84,7 @@ def _add_rows_in_registers(
             block = builder.append_basic_block(f"groups{k}")
             choice.add_case(_number(k), block)
             builder.position_at_end(block)
-            _add_groups(builder, k, n_over, arrays, place, begin, end, first)
+            _add_groups(builder, k, n_over, tables, bin_, begin, end, first)
             builder.branch(done)
         builder.position_at_end(done)
         return context.get_dummy_value()
@@ -91,14 +92,15 @@ def _add_rows_in_registers(
     return signature, generate
 
 
-def _add_groups(builder, n_groups, n_over, arrays, bin_, begin, end, first):
+def _add_groups(builder, n_groups, n_over, tables, bin_, begin, end, first):
     """The loop over rows for a fixed number of groups of columns.
 
     The last group is moved to the left by ``n_over`` columns, that it may end with the others; what
     it finds in these is left out.
     """
-    sums, dense, vectors, rows = arrays
-    n_sums, n_columns = builder.extract_value(sums.shape, 2), builder.extract_value(dense.shape, 1)
+    sums, dense, vectors, rows = tables
+    n_kinds, sums_width = (builder.extract_value(sums.shape, axis) for axis in (1, 2))
+    dense_width, vector_width = (builder.extract_value(own.shape, 1) for own in (dense, vectors))
     starts = [builder.add(first, _number(LANES * k)) for k in range(n_groups)]
     starts[-1] = builder.sub(starts[-1], n_over)
     nothing = ir.Constant(_GROUP, [0.0] * LANES)
@@ -110,10 +112,10 @@ def _add_groups(builder, n_groups, n_over, arrays, bin_, begin, end, first):
     place = builder.phi(_INTEGER)
     running = [builder.phi(_GROUP) for _ in range(3 * n_groups)]
     row = builder.zext(builder.load(builder.gep(rows.data, [place])), _INTEGER)
-    vector = builder.gep(vectors.data, [builder.mul(row, _number(2))])
+    vector = builder.gep(vectors.data, [builder.mul(row, vector_width)])
     output = _in_all_lanes(builder, builder.load(vector))
     weight = _in_all_lanes(builder, builder.load(builder.gep(vector, [_number(1)])))
-    offset = builder.mul(row, n_columns)
+    offset = builder.mul(row, dense_width)
     total = []
     for start in starts:
         x = builder.load(_group_at(builder, dense, builder.add(offset, start)), align=8)
@@ -137,8 +139,9 @@ def _add_groups(builder, n_groups, n_over, arrays, bin_, begin, end, first):
         group, kind = divmod(k, 3)
         if group == n_groups - 1:
             found = builder.select(is_new, found, nothing)
-        line = builder.add(builder.mul(bin_, _number(3)), _number(kind))
-        address = _group_at(builder, sums, builder.add(builder.mul(line, n_sums), starts[group]))
+        line = builder.add(builder.mul(bin_, n_kinds), _number(kind))
+        at = builder.add(builder.mul(line, sums_width), starts[group])
+        address = _group_at(builder, sums, at)
         builder.store(builder.fadd(builder.load(address, align=8), found), address, align=8)
 
 

@@ -93,7 +93,7 @@ class FeatureGains:
 
     @property
     def missing_left(self) -> Bools:
-        """For every candidate of values, or of single categories: whether missing ones go left."""
+        """For every candidate but subsets of categories: whether missing values go left."""
         if self.feature.is_categorical:
             return np.asarray(np.arange(self.feature.n_bins) == self.feature.n_values)
         return np.asarray(np.arange(len(self.gains)) % self._per_bin == 1)  # every other, or none

@@ -53,10 +53,13 @@ function frame(width, height, xEnds, yEnds, label, options = {}) {
   return { svg: svg, x: x, y: y, base: base };
 }
 
-/* SVG has no ellipsis of its own. */
+/* SVG has no ellipsis of its own; names of a family often differ in the end only. */
 function short(text, length) {
   const letters = Array.from(text);
-  return letters.length <= length ? text : letters.slice(0, Math.max(length - 1, 1)).join("") + "…";
+  if (letters.length <= length) return text;
+  const atEnd = Math.max(Math.floor((length - 1) / 2), 1);
+  const atStart = Math.max(Math.floor(length) - 1 - atEnd, 1);
+  return letters.slice(0, atStart).join("") + "…" + letters.slice(-atEnd).join("");
 }
 
 /* A bar from the middle: to the right above zero, to the left below. */
