@@ -5,6 +5,7 @@ import datetime
 import html
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -572,6 +573,34 @@ def test_summary_says_what_the_model_is():
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
+def shown_texts(report):
+    """What a reader sees of a report, but for names that are fixed in the page's script."""
+    page = embedded(report.html())
+    texts = [*page["summary"], *page["intro"].values(), *page["definitions"], *page["weights"]]
+    return [report.markdown(), " ".join([*texts, *page["shown"].values()])]
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "curves"])
+def test_rows_of_the_fit_are_never_called_test_rows(kind):
+    case = zoo.case(kind)
+    table, y = test_rows(kind)
+    tested, seen = (case.model.report(table, y, np.ones(len(y)), seen=s) for s in (False, True))
+    for text in shown_texts(tested):
+        assert "tested on" in text and "test rows" in text and "not tested" not in text
+    for text in shown_texts(seen):
+        assert "not tested" in text and "better than it will on new ones" in text
+        assert not re.search(r"test (row|share|target)|in test|was not fitted on", text, re.I)
+    assert seen.contents.seen and not tested.contents.seen
+    with pytest.raises(TypeError, match="seen='yes' must be True or False"):
+        case.model.report(table, y, seen="yes")
+
+
+def test_the_script_names_rows_as_the_page_says():
+    scripts = list((Path(glassleaf.__file__).parent / "report").glob("*.js"))
+    texts = [re.findall(r"\"[^\"\n]*\"|`[^`\n]*`", file.read_text("utf-8")) for file in scripts]
+    assert len(scripts) > 3 and not [t for own in texts for t in own if "test row" in t]
+
+
 def test_scores_without_an_interval_are_said_to_have_none(rng):
     X = pd.DataFrame({"a": rng.normal(size=300)})
     model = ModelTreeRegressor(loss="poisson").fit(X, rng.poisson(np.exp(X["a"])))

@@ -180,8 +180,8 @@ def sum_values(block_ptr, block_bins, vectors, start, stop, count, total):
                 total[b, k] += vectors[i, k]
 
 
-# Rows that are sorted by bin at a time: more, and a bin gets more of them each time its sums are read
-# and written; fewer, and they stay in the processor's cache meanwhile.
+# Rows that are sorted by bin at a time: more, and a bin gets more of them each time its sums are
+# read and written; fewer, and they stay in the processor's cache meanwhile.
 _SORTED_ROWS = 2048
 
 

@@ -1,8 +1,8 @@
 """Vector instructions where a compiler will not write them itself.
 
-No compiler keeps the sums of sixteen columns in registers while it goes over rows: it does not know
-how many columns there are. So there is a loop over rows for one group of columns, for two, three and
-four.
+No compiler keeps the sums of sixteen columns in registers while it goes over rows: it does not
+know how many columns there are. So there is a loop over rows for one group of columns, for two,
+three and four.
 
 numba looks only at ``_kernels`` to see whether what it compiled is still valid: after a change
 here, touch that file.

@@ -82,13 +82,14 @@ class Deployable:
         *,
         title: str | None = None,
         date: str | datetime.date | None = None,
+        seen: bool = False,
     ) -> Report:
         """A report on this model: what it is, how well it does, and why it says what it says.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
-            Test rows: rows that the model was not fitted on.
+            Test rows: rows that the model was not fitted on (but see ``seen``).
         y : array-like of shape (n_samples,)
             Their true values or labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -97,6 +98,9 @@ class Deployable:
             Stands on top; None: "Model report" and the name of ``y``, if it has one.
         date : date, str or None, default=None
             Stands in the footer; None: no date, so that the same model and rows give the same page.
+        seen : bool, default=False
+            Whether the model was fitted on these rows. The report then says so, and that its scores
+            flatter the model, instead of calling them test rows.
 
         Returns
         -------
@@ -113,7 +117,7 @@ class Deployable:
         if title is None:
             name = getattr(y, "name", None)
             title = f"Model report: {name}" if isinstance(name, str) and name else "Model report"
-        report: Report = make_report(self, scored, X, y, sample_weight, title, date)
+        report: Report = make_report(self, scored, X, y, sample_weight, title, date, seen)
         return report
 
 

@@ -31,8 +31,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 _log = logging.getLogger("glassleaf")
 
-# Size of the sums of features that are summed together, with default bins and without: what a core's
-# cache holds where few of a row's bins are stored, enough to be worth a task where all of them are.
+# Size of the sums of features that are summed together, with default bins and without: what a
+# core's cache holds where few of a row's bins are stored, enough to be worth a task where all are.
 _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
 # Rows below which columns are read by one thread: numpy's part of the work is over so soon that
 # several would wait for each other's Python.

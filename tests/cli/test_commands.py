@@ -110,7 +110,9 @@ def test_explain_as_json(call: Call, model: Path, new: Path) -> None:
 
 def test_reasons(call: Call, model: Path, new: Path) -> None:
     words = ("explain", model, new, "--row", "3", "--reasons", "2")
-    assert "hurt" in call(*words).stdout
+    unsaid = call(*words, code=2).stderr
+    assert "which class is good for the row, such as --favorable no or --favorable yes" in unsaid
+    assert "hurt" in call(*words, "--favorable", "no").stdout
     signs = {}
     for label in ("yes", "no"):
         (found,) = json.loads(call(*words, "--favorable", label, "--json").stdout)
@@ -139,8 +141,12 @@ def test_report(call: Call, model: Path, new: Path) -> None:
     assert "The test rows are weighted" not in page
     call("report", model, new, "--target", "default", "--weight", "age", "-o", "page.html")
     assert "The test rows are weighted" in Path("page.html").read_text()
-    call("fit", new, "--target", "default", "--leaves", "1", "--folds", "0")
-    assert Path("model.html").read_text().startswith("<!doctype html>")
+    words = ("fit", new, "--target", "default", "--leaves", "1", "--folds", "0")
+    call(*words)
+    page = Path("model.html").read_text()
+    assert page.startswith("<!doctype html>") and "It was not tested" in page
+    call(*words, "--test-size", "0.3")
+    assert "and tested on" in Path("model.html").read_text()
 
 
 # --- export --------------------------------------------------------------------------------------

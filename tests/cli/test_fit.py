@@ -213,6 +213,17 @@ def test_too_few_rows_for_folds(call: Call) -> None:
     assert "the rarest class has only 2 rows: 2 folds" in found.stderr
 
 
+def test_a_tree_without_splits_says_why(call: Call, loans_csv: Path) -> None:
+    x, noise = np.random.default_rng(0).normal(size=(2, 200))
+    write_csv(Path("t.csv"), pa.table({"x": x, "y": 2 * x + noise}))
+    words = ("fit", "t.csv", "--target", "y", "--folds", "0", "--no-report")
+    assert "One leaf: no split" in call(*words).stdout
+    assert "significant (0.01)" in call(*words, "--set", "significance=0.01").stdout
+    assert "One leaf:" not in call(*words, "--leaves", "1").stdout
+    found = call("fit", loans_csv, "--target", "default", *QUICK)
+    assert "One leaf:" not in found.stdout
+
+
 def test_settings(call: Call, loans_csv: Path) -> None:
     words = ("fit", loans_csv, "--target", "default", "--folds", "0", "--no-report")
     call(

@@ -115,6 +115,18 @@ def test_rounded_points():
     assert all(a.points == round(a.points) for a in card.attributes)
 
 
+@pytest.mark.parametrize("decimals", [0, 2])
+@pytest.mark.parametrize("kind", ["binary", "binary, rank, clamp", "binary, curves, quantiles"])
+def test_rounded_points_add_up_but_for_what_each_lost(kind, decimals):
+    case = zoo.case(kind)
+    exact, rounded = (
+        scored_by_hand(to_scorecard(case.model, decimals=digits).rows(), case)
+        for digits in (None, decimals)
+    )
+    n_added = 1 + case.model.n_features_in_  # the base, and a line of every column
+    assert np.abs(rounded - exact).max() <= 0.6 * n_added * 10.0**-decimals
+
+
 def test_no_cell_is_a_formula(tmp_path, rng):
     table = pd.DataFrame({"=1+1": rng.choice(["=cmd|' /C calc'!A0", "@x"], 200)})
     model = ModelTreeRegressor(max_depth=0).fit(table, rng.normal(size=200))

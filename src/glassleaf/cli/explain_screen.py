@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from glassleaf.cli.failures import CallError
 from glassleaf.cli.models import label_of
 from glassleaf.cli.screen import signed_bar
 from glassleaf.errors import require
@@ -21,7 +22,11 @@ _MOST_TERMS = 12
 
 
 def favorable_score(estimator: Any, given: str | None) -> Any:
-    """Which score is good for a row: "high", "low", or a class; None is "high"."""
+    """Which score is good for a row: "high", "low", or a class; of numbers, None is "high"."""
+    classes = getattr(estimator, "classes_", None)
+    if given is None and classes is not None:
+        choices = " or ".join(f"--favorable {label}" for label in classes[:3])
+        raise CallError(f"--reasons: say which class is good for the row, such as {choices}.")
     if given in (None, "high", "low"):
         return given or "high"
     return label_of(estimator, given, "--favorable")

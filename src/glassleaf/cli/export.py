@@ -71,7 +71,7 @@ def export(
         ),
     ] = None,
     decimals: Annotated[
-        int | None, typer.Option(min=0, help="Digits of the points.", rich_help_panel=_CARD)
+        int | None, typer.Option(min=0, help="Decimals of the points.", rich_help_panel=_CARD)
     ] = None,
 ) -> None:
     """Write a model as ONNX, PMML, SQL, C, Python, JavaScript, or a scorecard (CSV, Excel)."""

@@ -74,6 +74,10 @@ class Screen:
             return
         self.out.print()
         drawing.print_tree(self.out, fitted.estimator, X, _TERMS)
+        if _has_found_no_split(fitted.estimator):
+            level = fitted.estimator.significance
+            so = "worth it" if level is None else f"significant ({level:g})"
+            self.remark(f"One leaf: no split that leaves enough rows on both sides is {so}.")
         if fitted.folds or fitted.test:
             self.out.print()
             self.out.print(_scores_table(fitted))
@@ -94,6 +98,12 @@ class Screen:
     def finish(self) -> None:
         if self.as_json:
             write_json(self.gathered)
+
+
+def _has_found_no_split(estimator: Any) -> bool:
+    """Whether there could have been a split, and there is none."""
+    may_split = estimator.max_depth != 0 and estimator.max_leaf_nodes != 1
+    return bool(may_split and estimator.get_n_leaves() == 1)
 
 
 def _as_json(found: Inferred, wanted: Wanted) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def run(plan: Plan) -> None:
     scores = [] if test is None else all_scores(estimator, test.X, test.y, test.weight)
     estimator.save(plan.output)
     if plan.report is not None:
-        write_report(plan, plan.report, estimator, test or part)
+        write_report(plan, plan.report, estimator, test or part, seen=test is None)
     n_test = 0 if test is None else len(test.y)
     screen.fitted(Fitted(estimator, folds, without, scores, n_test, seconds), loaded.X)
     screen.written(plan.output, plan.report)
@@ -246,7 +246,7 @@ def _fold_scores(
     )
 
 
-def write_report(plan: Plan, path: Path, estimator: Any, part: Labeled) -> None:
-    """The report on some rows."""
+def write_report(plan: Plan, path: Path, estimator: Any, part: Labeled, *, seen: bool) -> None:
+    """The report on some rows; ``seen``: on such as the model was fitted on."""
     title = f"Model report: {plan.wanted.target}"
-    estimator.report(part.X, part.y, part.weight, title=title).write(path)
+    estimator.report(part.X, part.y, part.weight, title=title, seen=seen).write(path)

@@ -121,7 +121,7 @@ def _run(plan: Plan) -> None:
     sample = tested.sample if tested else _sample(looked, plan.wanted, estimator)
     report = plan.report
     if report is not None:
-        write_report(plan, report, estimator, sample)
+        write_report(plan, report, estimator, sample, seen=tested is None)
     scores, n_test = (tested.scores, tested.n_rows) if tested else ([], 0)
     screen.gathered |= {"streamed": True, "report_rows": len(sample.y) if report else 0}
     screen.fitted(Fitted(estimator, [], [], scores, n_test, seconds), None)

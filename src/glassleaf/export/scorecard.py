@@ -12,7 +12,7 @@ import io
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
-from math import isfinite, log
+from math import ceil, isfinite, log, log10
 from typing import Any
 
 from glassleaf.atomic_files import write_atomically
@@ -111,7 +111,8 @@ def to_scorecard(
         The class whose odds the points raise; None: the first, as in credit scoring, where the
         second (1) is default.
     decimals : int, default=None
-        Round points to so many decimals; None: not at all.
+        Round points to so many decimals; None: not at all. Points per unit keep so many more that
+        no number of their line is off by more than a tenth of the last decimal.
 
     Returns
     -------
@@ -129,14 +130,26 @@ def to_scorecard(
         segment = rule_text(rules[leaf.node])
         for column, attribute, above, up_to, points, per_unit in _card(model, leaf):
             is_base = not column
-            # Adding 0.0 turns -0.0, which puzzles readers, into 0.0.
-            scaled = (factor * points + (offset if is_base else 0.0), factor * per_unit + 0.0)
+            points = factor * points + (offset if is_base else 0.0)
+            per_unit = factor * per_unit
             if decimals is not None:
-                scaled = (round(scaled[0], decimals), round(scaled[1], decimals))
+                points = round(points, decimals)
+                per_unit = _rounded_slope(per_unit, above, up_to, decimals)
+            # Adding 0.0 turns -0.0, which puzzles readers, into 0.0.
+            scaled = (points + 0.0, per_unit + 0.0)
             out.append(
                 Attribute(number, segment, column, attribute, above, up_to, *scaled)
             )  # fmt: skip
     return Scorecard(tuple(out), base_score, base_odds, pdo, good)
+
+
+def _rounded_slope(
+    per_unit: float, above: float | None, up_to: float | None, decimals: int
+) -> float:
+    """Points per unit, short but right at both ends of the line; without an end, all digits."""
+    if above is None or up_to is None or not up_to > above:
+        return per_unit
+    return round(per_unit, decimals + 1 + ceil(log10(up_to - above)))
 
 
 def _scale(

@@ -66,6 +66,7 @@ def make_report(
     sample_weight: Any = None,
     title: str = "Model report",
     date: str | datetime.date | None = None,
+    seen: bool = False,
 ) -> Report:
-    """Gather the report of a fitted estimator on test rows."""
-    return Report(gather(estimator, X, y, sample_weight, title, date), scored)
+    """Gather the report of a fitted estimator on test rows or, if ``seen``, on those of its fit."""
+    return Report(gather(estimator, X, y, sample_weight, title, date, seen), scored)

@@ -152,7 +152,7 @@ function gainBars(candidate, highest) {
 
 /* A curve along its feature; dots are the points that were learned. Below it, how many of the test
    rows lie where. */
-function curveChart(curve) {
+function curveChart(view, curve) {
   const { low, high, edges, shares } = curve.rows, strip = 34;
   const values = curve.points.map((p) => p[1]);
   const pad = 0.06 * (Math.max(...values) - Math.min(...values));
@@ -163,7 +163,7 @@ function curveChart(curve) {
   shares.forEach((share, k) => {
     const from = within(edges[k]), height = (share / highest) * (strip - 8);
     if (share > 0) svg.append(s("rect", { class: "rows", x: from + 0.5, width: Math.max(within(edges[k + 1]) - from - 1, 0.5),
-      y: base - height, height: height }, s("title", {}, `${number(edges[k])} to ${number(edges[k + 1])}: ${percent(share)} of the test rows`)));
+      y: base - height, height: height }, s("title", {}, `${number(edges[k])} to ${number(edges[k + 1])}: ${percent(share)} of the ${view.shown.rows}`)));
   });
   svg.append(s("line", { class: "axis", x1: x(low), x2: x(high), y1: y(0), y2: y(0) }),
     s("polyline", { class: "curve chosen", points: curve.points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));

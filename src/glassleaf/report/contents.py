@@ -61,7 +61,8 @@ class Contents(Record):
     ``typical`` is a row of medians and most frequent categories. ``rows`` are the test rows whose
     weight is not zero; ``weights`` is None where none were given, ``classes`` for a model of
     numbers. ``settings`` are the parameters of the estimator that differ from their defaults.
-    ``date`` is as it was given, or empty.
+    ``date`` is as it was given, or empty. If ``seen``, the test rows are none, but such as the
+    model was fitted on.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -72,6 +73,7 @@ class Contents(Record):
     date: str
     estimator: str
     settings: dict[str, str]
+    seen: bool
     rows: int
     weights: Weights | None
     scores: tuple[Score, ...]
@@ -86,9 +88,17 @@ class Contents(Record):
 
 
 def gather(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, title: str, date: str | datetime.date | None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    title: str,
+    date: str | datetime.date | None,
+    seen: bool,
 ) -> Contents:
     """Explain the model, and score it on test rows."""
+    if not isinstance(seen, (bool, np.bool_)):
+        raise TypeError(f"seen={describe(seen)} must be True or False.")
     model, explanation = fitted(estimator), explain(estimator)
     matrix = model.matrix(X)
     if not len(matrix):
@@ -108,6 +118,7 @@ def gather(
         date=_date(date),
         estimator=type(estimator).__name__,
         settings=_settings(estimator),
+        seen=bool(seen),
         rows=len(matrix),
         weights=None
         if sample_weight is None

@@ -23,13 +23,13 @@ function leafFacts(view, leaf) {
   const test = leaf.test, last = leaf.target.length - 1;
   const facts = [
     ["training rows", `${count(leaf.rows)} (${percent(leaf.share)})`],
-    ["test rows", `${count(test.rows)} (${percent(test.share)})`],
+    [view.shown.rows, `${count(test.rows)} (${percent(test.share)})`],
   ];
   if (view.kind !== "multiclass") {
     const of = view.classes ? "share of " + view.classes[1] : "mean target";
     facts.push([of + ", training", predicted(view, leaf.target[last])],
-      [of + ", test", `${predicted(view, test.target[last])} (${predicted(view, test.low)} to ${predicted(view, test.high)})`],
-      ["mean prediction, test", predicted(view, test.prediction[last])]);
+      [`${of}, ${view.shown.of}`, `${predicted(view, test.target[last])} (${predicted(view, test.low)} to ${predicted(view, test.high)})`],
+      ["mean prediction, " + view.shown.of, predicted(view, test.prediction[last])]);
   }
   return h("dl", { class: "facts" }, facts.map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value))));
@@ -68,12 +68,12 @@ function support(found) {
 function distribution(view, leaf) {
   if (view.kind === "multiclass") return classShares(view, leaf);
   const { axis, edges, series } = view.distribution, test = leaf.test;
-  const heading = view.classes ? "Predicted probabilities in this leaf, test rows" : "Target and prediction in this leaf, test rows";
-  if (!test.rows) return h("p", { class: "quiet" }, "No test row reached this leaf.");
+  const heading = (view.classes ? "Predicted probabilities in this leaf, " : "Target and prediction in this leaf, ") + view.shown.rows;
+  if (!test.rows) return h("p", { class: "quiet" }, `No ${view.shown.row} reached this leaf.`);
   const last = leaf.target.length - 1;
   const marks = [
     { value: leaf.target[last], kind: "training", name: "training mean" },
-    { value: test.target[last], kind: "test", name: "test mean" },
+    { value: test.target[last], kind: "test", name: view.shown.of + " mean" },
   ];
   const counted = series.map((name, k) => ({ name: name, counts: test.histograms[k] }));
   const words = view.classes ? series.map((name) => ["rows that are ", h("bdi", {}, name)]) : series;
@@ -81,12 +81,12 @@ function distribution(view, leaf) {
     histogram(edges, counted, marks, axis, Boolean(view.classes)),
     legend([["series0", words[0]], ["series1", words[1]],
       ["training", view.classes ? "share in training" : "mean in training"],
-      ["test", view.classes ? "share in test" : "mean in test"]]));
+      ["test", (view.classes ? "share in " : "mean in ") + view.shown.of]]));
 }
 
 function classShares(view, leaf) {
   return h("div", {}, h("h4", {}, "Classes in this leaf"),
-    table("Classes in leaf " + leaf.leaf, ["class", { text: "training", number: true }, { text: "test", number: true },
+    table("Classes in leaf " + leaf.leaf, ["class", { text: "training", number: true }, { text: view.shown.of, number: true },
       { text: "predicted", number: true }, "training share"],
     view.classes.map((name, k) => [named(name), percent(leaf.target[k]), percent(leaf.test.target[k]),
       percent(leaf.test.prediction[k]), plainBar(leaf.target[k])])));

@@ -26,24 +26,25 @@ def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
     parts = [
         f"# {escaped(contents.title, 200)}",
         "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
-        _part("Scores", "scores", "\n\n".join([*prose.weight_note(contents), _scores(contents)])),
+        _part(contents, "Scores", "scores", _scores(contents)),
         *_classes(contents),
-        _part("Calibration", "calibration", _calibration(contents)),
-        _part("Leaves", "leaves", _leaves(contents) + "\n\n" + _formulas(contents, max_terms)),
-        *([_part("Curves", "curves", _curves(contents))] if contents.model.curves else []),
-        _part("Features", "features", _features(contents)),
-        _part("Splits and their rivals", "gains", _gains(contents)),
-        _part("Data notes", "data", _data(contents)),
+        _part(contents, "Calibration", "calibration", _calibration(contents)),
+        _part(contents, "Leaves", "leaves", _leaves(contents, max_terms)),
+        *_curves(contents),
+        _part(contents, "Features", "features", _features(contents)),
+        _part(contents, "Splits and their rivals", "gains", _gains(contents)),
+        _part(contents, "Data notes", "data", _data(contents)),
         escaped(prose.origin(contents), 5000),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _part(title: str, intro: str, body: str) -> str:
-    return f"## {title}\n\n{prose.INTRO[intro]}\n\n{body}"
+def _part(contents: Contents, title: str, intro: str, body: str) -> str:
+    return f"## {title}\n\n{prose.intro(contents)[intro]}\n\n{body}"
 
 
 def _scores(contents: Contents) -> str:
+    header = ["score", "value", "95% interval", "constant guess", "meaning"]
     rows = [
         [
             score.name,
@@ -54,7 +55,7 @@ def _scores(contents: Contents) -> str:
         ]
         for score in contents.scores
     ]
-    return table(["score", "value", "95% interval", "constant guess", "meaning"], rows)
+    return "\n\n".join([*prose.weight_note(contents), table(header, rows)])
 
 
 def _classes(contents: Contents) -> list[str]:
@@ -83,12 +84,12 @@ def _classes(contents: Contents) -> list[str]:
             for name, one in zip(names, found.classes, strict=True)
         ],
     )
-    parts = [_part("Classes", "classes", f"{matrix}\n\n{rates}")]
+    parts = [_part(contents, "Classes", "classes", f"{matrix}\n\n{rates}")]
     if found.roc:
         some = [found.roc[k] for k in np.unique(np.linspace(1, len(found.roc) - 1, 11).astype(int))]
         columns = [f"probability of {names[1]} from", "found", "others taken for it"]
         rows = [[words.number(t, 3), _rate(hit), _rate(false)] for t, false, hit in some]
-        parts.append(_part("ROC curve", "roc", table(columns, rows)))
+        parts.append(_part(contents, "ROC curve", "roc", table(columns, rows)))
     return parts
 
 
@@ -106,7 +107,7 @@ def _calibration(contents: Contents) -> str:
     return table(["of", "mean prediction", "mean target", "from", "to", "rows"], rows)
 
 
-def _leaves(contents: Contents) -> str:
+def _leaves(contents: Contents, max_terms: int | None) -> str:
     rows = []
     for leaf, test in zip(contents.model.leaves, contents.leaves.leaves, strict=True):
         rows.append(
@@ -119,8 +120,9 @@ def _leaves(contents: Contents) -> str:
                 escaped(_test_target(contents, test), 300),
             ]
         )
-    header = ["leaf", "rule", "training rows", "training target", "test rows", "test target"]
-    return table(header, rows)
+    shown = ("rows shown", "their target") if contents.seen else ("test rows", "test target")
+    found = table(["leaf", "rule", "training rows", "training target", *shown], rows)
+    return f"{found}\n\n{_formulas(contents, max_terms)}"
 
 
 def _test_target(contents: Contents, test: LeafOnTest) -> str:
@@ -150,8 +152,9 @@ def _formulas(contents: Contents, max_terms: int | None) -> str:
     return intro.strip() + "\n\n" + "\n".join(lines)
 
 
-def _curves(contents: Contents) -> str:
-    return "\n".join(f"- {escaped(text, 4000)}" for text in curve_texts(contents.model))
+def _curves(contents: Contents) -> list[str]:
+    lines = [f"- {escaped(text, 4000)}" for text in curve_texts(contents.model)]
+    return [_part(contents, "Curves", "curves", "\n".join(lines))] if lines else []
 
 
 def _features(contents: Contents) -> str:
@@ -181,12 +184,13 @@ def _gains(contents: Contents) -> str:
 
 def _data(contents: Contents) -> str:
     rows = [_note(note) for note in contents.data.features]
-    header = ["feature", "missing in training", "missing in test", "outside", "shift", "stability",
+    missing = "missing here" if contents.seen else "missing in test"
+    header = ["feature", "missing in training", missing, "outside", "shift", "stability",
               "new categories", "remark"]  # fmt: skip
     stability = words.number(contents.data.leaf_stability, 3)
     return (
         f"Stability of the leaves' shares: {stability}.\n\n{table(header, rows)}\n\n"
-        + "\n".join(f"- {escaped(line, 500)}" for line in prose.DEFINITIONS)
+        + "\n".join(f"- {escaped(line, 500)}" for line in prose.definitions(contents))
     )
 
 

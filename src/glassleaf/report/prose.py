@@ -11,7 +11,7 @@ from glassleaf.report.contents import Contents
 from glassleaf.report.scores import Score
 
 # What each part is for, in a sentence or two.
-INTRO = {
+_INTRO = {
     "summary": "What the model is, and how well it does on rows it was not fitted on.",
     "scores": "Computed on the test rows. The interval says how far the score may be off because"
     " there are only so many of them: about 95 of 100 such intervals hold the true value. The"
@@ -55,9 +55,26 @@ INTRO = {
     " do, so that the one that was taken, in blue, need not be the highest here.",
     "data": "Do the test rows look like the training rows? Where they do not, scores may not hold.",
 }
+# The same where the rows are those of the fit.
+_INTRO_OF_SEEN = {
+    "summary": "What the model is, and how well it does on rows it was fitted on.",
+    "scores": "Computed on rows that the model was fitted on: on new rows it does less well. The"
+    " interval says how far the score may be off because there are only so many rows, not how much"
+    " it is flattered. The constant guess is what one would reach by always guessing the training"
+    " average.",
+    "leaves": "One line per leaf: which rows it holds, and what came, in training and in the rows"
+    " shown here.",
+    "data": "The rows shown are rows of the fit: they cannot tell whether new rows look alike.",
+}
+# Where rows are not those of a test, what they are called.
+_SEEN_NAMES = {
+    "test rows": "rows shown",
+    "Test rows": "Rows shown",
+    "test share": "share shown",
+}
 
 # How the numbers of the data notes are defined.
-DEFINITIONS = (
+_DEFINITIONS = (
     "Stability is the population stability index: the sum of (test share - training share)"
     " × ln(test share / training share). Below 0.1 is stable, above 0.25 is a large change.",
     "Shift is the difference of the means in standard deviations of training, after the model's"
@@ -65,6 +82,25 @@ DEFINITIONS = (
     "Outside is the share of values beyond the smallest and largest of training.",
     "Differences that chance can explain at this number of rows are not marked.",
 )
+
+
+def intro(contents: Contents) -> dict[str, str]:
+    """What each part is for."""
+    if not contents.seen:
+        return _INTRO
+    return {name: named(contents, text) for name, text in (_INTRO | _INTRO_OF_SEEN).items()}
+
+
+def definitions(contents: Contents) -> list[str]:
+    """How the numbers of the data notes are defined."""
+    return [named(contents, text) for text in _DEFINITIONS]
+
+
+def named(contents: Contents, text: str) -> str:
+    """A text on test rows, where they are none in other words."""
+    for old, new in _SEEN_NAMES.items() if contents.seen else ():
+        text = text.replace(old, new)
+    return text
 
 
 def summary(contents: Contents) -> list[str]:
@@ -79,14 +115,20 @@ def summary(contents: Contents) -> list[str]:
         if n > 1
         else "It is a single formula; no question is asked before."
     )
+    tested = (
+        f". It was not tested: this report shows it on {rows_text(contents.rows)} of the fit, on"
+        " which it does better than it will on new ones"
+        if contents.seen
+        else f" and tested on {rows_text(contents.rows)}"
+    )
     return [
         f"The model predicts {_goal(contents)} from {len(model.features)} features."
-        f" It was fitted on {rows_text(model.rows)} and tested on {rows_text(contents.rows)}.",
+        f" It was fitted on {rows_text(model.rows)}{tested}.",
         *weight_note(contents),
         shape,
-        _how_well(found),
+        named(contents, _how_well(found)),
         _what_matters(contents),
-        _drift(contents),
+        *([] if contents.seen else [_drift(contents)]),
     ]
 
 
@@ -111,11 +153,12 @@ def weight_note(contents: Contents) -> list[str]:
     weights = contents.weights
     if weights is None:
         return []
-    return [
+    text = (
         f"The test rows are weighted: shares, means and scores count each by its weight. The"
         f" weights sum to {words.number(weights.total, 6)}; as much is known as from"
         f" {rows_text(round(weights.effective_rows))} of equal weight."
-    ]
+    )
+    return [named(contents, text)]
 
 
 def _goal(contents: Contents) -> str:

@@ -64,10 +64,10 @@ function leafSection(view, onLeaf) {
   const classes = view.kind === "multiclass";
   const last = view.leaves[0].target.length - 1;
   const of = view.classes ? "share of " + view.classes[1] : "mean target";
-  const header = ["leaf", "rule", { text: "training rows", number: true }, { text: "test rows", number: true }];
+  const header = ["leaf", "rule", { text: "training rows", number: true }, { text: view.shown.rows, number: true }];
   if (!classes) {
-    header.push({ text: of + ", training", number: true }, { text: of + ", test", number: true },
-      { text: "mean prediction, test", number: true });
+    header.push({ text: of + ", training", number: true }, { text: `${of}, ${view.shown.of}`, number: true },
+      { text: "mean prediction, " + view.shown.of, number: true });
   } else header.push("most frequent class in training");
   return section("leaves", "Leaves", view.intro.leaves, table("Leaves", header, view.leaves.map((leaf) => [
     h("button", { type: "button", class: "link", onclick: () => onLeaf(leaf.leaf, true) }, "Leaf " + leaf.leaf),
@@ -122,7 +122,7 @@ function gainText(candidate) {
 
 function curveSection(view) {
   return section("curves", "Curves", view.intro.curves, h("p", { class: "intro" }, view.intro.densities), h("div", { class: "charts" }, view.curves.map((curve) =>
-    h("figure", { class: "shared-curve" }, h("figcaption", {}, "curve(", named(curve.label, curve.name), ")"), curveChart(curve),
+    h("figure", { class: "shared-curve" }, h("figcaption", {}, "curve(", named(curve.label, curve.name), ")"), curveChart(view, curve),
       rowsAside(curve.rows), disclosure(`${curve.marks.length} points`, false, h("div", { class: "quiet" },
         curve.marks.map(([at, value]) => `${number(at, 5)} → ${number(value, 5)}`).join(", ")))))));
 }
@@ -138,7 +138,7 @@ function dataSection(view) {
     percent(note.outside), note.shift === null ? "" : inLine(1)(note.shift, true),
     note.stability === null ? "" : note.stability.toFixed(3)]);
   const header = ["feature", "", "remark", { text: "missing, training", number: true },
-    { text: "missing, test", number: true }, { text: "outside", number: true },
+    { text: "missing, " + view.shown.of, number: true }, { text: "outside", number: true },
     { text: "shift", number: true }, { text: "stability", number: true }];
   const marked = notes.filter((note) => note.level).length;
   return section("data", "Data notes", view.intro.data,

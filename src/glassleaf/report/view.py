@@ -34,6 +34,9 @@ _FEW_ROWS = 10
 _LABEL = 200
 # What stands for a category that training never saw; others are positions.
 _NEW = -1
+# What the rows of the report are called.
+_TEST = {"rows": "test rows", "row": "test row", "of": "test"}
+_SEEN = {"rows": "rows shown", "row": "row", "of": "rows shown"}
 
 
 def page_view(contents: Contents) -> dict[str, Any]:
@@ -42,8 +45,9 @@ def page_view(contents: Contents) -> dict[str, Any]:
     view = {
         "title": contents.title,
         "origin": prose.origin(contents),
-        "intro": prose.INTRO,
-        "definitions": prose.DEFINITIONS,
+        "intro": prose.intro(contents),
+        "definitions": prose.definitions(contents),
+        "shown": _SEEN if contents.seen else _TEST,
         "summary": prose.summary(contents),
         "kind": model.kind,
         "link": link_text(model.link, model.classes),

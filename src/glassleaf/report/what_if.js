@@ -45,7 +45,7 @@ function examplePicker(view, fill) {
   const examples = view.rows.examples;
   const options = [h("option", { value: "-1" }, "a typical row (medians, most frequent categories)"),
     ...examples.map((example, k) => h("option", { value: String(k) },
-      `test row ${example.row}: predicted ${predicted(view, example.prediction)}, came ${example.target}`))];
+      `${view.shown.row} ${example.row}: predicted ${predicted(view, example.prediction)}, came ${example.target}`))];
   const changed = h("option", { value: "edited" });
   const select = h("select", { id: "example", onchange: () => {
     const k = Number(select.value);
@@ -55,7 +55,7 @@ function examplePicker(view, fill) {
   return { element: h("div", { class: "field picker" }, h("label", { for: "example" }, "Start from"), select),
     showEdited: () => {
       if (select.value === "edited") return;
-      const start = Number(select.value) < 0 ? "the typical row" : "test row " + examples[Number(select.value)].row;
+      const start = Number(select.value) < 0 ? "the typical row" : `${view.shown.row} ${examples[Number(select.value)].row}`;
       changed.textContent = `${start}, edited`;
       select.prepend(changed);
       select.value = "edited";
