@@ -601,6 +601,19 @@ def test_the_script_names_rows_as_the_page_says():
     assert len(scripts) > 3 and not [t for own in texts for t in own if "test row" in t]
 
 
+@pytest.mark.parametrize("kind", ["binary", "binary, rank, clamp", "curves", "no split"])
+def test_the_page_explains_what_its_formulas_have_and_nothing_else(kind):
+    model = zoo.case(kind).model
+    page = embedded(model.report(*test_rows(kind)).html())
+    formulas = model.export_text(max_terms=None)
+    legend = page["intro"]["leaf"]
+    assert ("score(x)" in legend) == ("score(" in formulas) == bool(page["scales"]["texts"])
+    assert ("curve(x)" in legend) == ("curve(" in formulas)
+    assert ("clip(x" in legend) == ("within" in formulas)
+    listed = ["".join(parts) for parts in page["scales"]["texts"]]
+    assert all(text in formulas for text in listed)
+
+
 def test_scores_without_an_interval_are_said_to_have_none(rng):
     X = pd.DataFrame({"a": rng.normal(size=300)})
     model = ModelTreeRegressor(loss="poisson").fit(X, rng.poisson(np.exp(X["a"])))

@@ -209,7 +209,7 @@ def function_lists(
 ) -> list[tuple[str, list[str]]]:
     """The functions in formulas that show so many terms: scales, then curves, each with a title."""
     lists = [
-        (SCALES_INTRO, scale_texts(explanation, max_terms)),
+        (SCALES_INTRO, list(scale_texts(explanation, max_terms).values())),
         (_CURVES_INTRO, curve_texts(explanation)),
     ]
     return [(intro, texts) for intro, texts in lists if texts]
@@ -227,8 +227,8 @@ def curve_texts(explanation: ModelExplanation) -> list[str]:
     return out
 
 
-def scale_texts(explanation: ModelExplanation, max_terms: int | None) -> list[str]:
-    """Every scale in the formulas in a line, at its points: ``score(age): 18 → -3.5, ...``."""
+def scale_texts(explanation: ModelExplanation, max_terms: int | None) -> dict[str, str]:
+    """By feature, every scale in the formulas at its points: ``score(age): 18 → -3.5, ...``."""
     shown = {
         explanation.terms[t].feature
         for leaf in explanation.leaves
@@ -236,11 +236,11 @@ def scale_texts(explanation: ModelExplanation, max_terms: int | None) -> list[st
         for t in _shown_terms(explanation, leaf, k, max_terms)[0]
         if explanation.terms[t].kind == "number"
     } | set(explanation.curve)  # all curves are listed
-    return [
-        f"{column_text(own.name, own.knots)}: {_points_text(own.knots, 6)}"
+    return {
+        own.name: f"{column_text(own.name, own.knots)}: {_points_text(own.knots, 6)}"
         for own in explanation.features
         if own.name in shown and own.knots and is_rescaled(own.knots)
-    ]
+    }
 
 
 def _points_text(points: Knots, least_digits: int) -> str:

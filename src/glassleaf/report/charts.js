@@ -48,18 +48,9 @@ function frame(width, height, xEnds, yEnds, label, options = {}) {
     y1: base, y2: base }));
   if (options.xLabel) {
     svg.append(s("text", { class: "label middle", x: (edge.left + width - edge.right) / 2,
-      y: height - 3 }, short(options.xLabel, width / 7)));
+      y: height - 3 }, middle(options.xLabel, width / 7)));
   }
   return { svg: svg, x: x, y: y, base: base };
-}
-
-/* SVG has no ellipsis of its own; names of a family often differ in the end only. */
-function short(text, length) {
-  const letters = Array.from(text);
-  if (letters.length <= length) return text;
-  const atEnd = Math.max(Math.floor((length - 1) / 2), 1);
-  const atStart = Math.max(Math.floor(length) - 1 - atEnd, 1);
-  return letters.slice(0, atStart).join("") + "…" + letters.slice(-atEnd).join("");
 }
 
 /* A bar from the middle: to the right above zero, to the left below. */

@@ -34,7 +34,7 @@ function build() {
   const header = h("header", {}, h("h1", { title: view.title }, view.title), h("nav", { "aria-label": "Parts" },
     PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
   document.getElementById("report").append(header, h("main", {}, summarySection(view),
-    section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), panels.element),
+    section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), scaleList(view), panels.element),
     view.curves.length ? curveSection(view) : null, whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
   h("footer", {}, view.origin + " This page loads nothing from elsewhere."));
   const first = whatIf.leaf ? view.leaves.find((leaf) => leaf.node === whatIf.leaf()) : view.leaves[0];

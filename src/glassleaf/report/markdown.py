@@ -146,7 +146,7 @@ def _formulas(contents: Contents, max_terms: int | None) -> str:
         texts = [escaped(text, 4000) for text in score_texts(model, leaf, max_terms)]
         lines.append(f"- Leaf {leaf.leaf}: " + "; ".join(texts))
     intro = f"{escaped(link_text(model.link, model.classes), 500)}. {ranges_intro(model)}"
-    scales = [f"- {escaped(text, 4000)}" for text in scale_texts(model, max_terms)]
+    scales = [f"- {escaped(text, 4000)}" for text in scale_texts(model, max_terms).values()]
     if scales:
         lines += ["", f"{escaped(SCALES_INTRO, 500)}:", "", *scales]
     return intro.strip() + "\n\n" + "\n".join(lines)

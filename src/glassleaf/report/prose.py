@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from glassleaf.explanations import words
+from glassleaf.explanations.formulas import is_rescaled
+from glassleaf.explanations.model import ModelExplanation
 from glassleaf.report.contents import Contents
 from glassleaf.report.scores import Score
 
@@ -28,14 +30,6 @@ _INTRO = {
     " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
     " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"
     " is blue.",
-    "leaf": "clip(x, a, b) is x held between a and b: what the leaf saw in training or, where a"
-    " feature has far-out values, its outer 1% quantiles; score(x) is x on a scale of its own, by"
-    " its rank; curve(x) is a function of x that all leaves share, drawn below; [x = a] is 1 if x"
-    " is a, else 0, and so for a category that training never saw; beside it stands for how many"
-    " training rows of the leaf it is 1 (their share, where rows had weights). A missing number"
-    " counts as the average of all rows. Influence is the"
-    " coefficient times the spread in the leaf: how far the term typically moves the score there."
-    " Blue: larger values raise the score; orange: they lower it; grey: no single direction.",
     "curves": "Some features do not act along a straight line. What the line misses is a curve,"
     " learned once; every leaf adds it with a weight of its own, the coefficient of curve(x) in its"
     " formula. Over the training rows a curve has about mean 0 and spread 1. Between the dots it is"
@@ -86,9 +80,32 @@ _DEFINITIONS = (
 
 def intro(contents: Contents) -> dict[str, str]:
     """What each part is for."""
+    texts = _INTRO | {"leaf": _how_to_read(contents.model)}
     if not contents.seen:
-        return _INTRO
-    return {name: named(contents, text) for name, text in (_INTRO | _INTRO_OF_SEEN).items()}
+        return texts
+    return {name: named(contents, text) for name, text in (texts | _INTRO_OF_SEEN).items()}
+
+
+def _how_to_read(model: ModelExplanation) -> str:
+    """What the formulas of the leaves are made of, as far as this model has it."""
+    kinds = {term.kind for term in model.terms}
+    is_held = any(np.isfinite(end) for leaf in model.leaves for own in leaf.clamp for end in own)
+    pieces = [
+        "clip(x, a, b) is x held between a and b: what the leaf saw in training or, where a feature"
+        " has far-out values, its outer 1% quantiles. " * is_held,
+        "score(x) is x on a scale of its own, by its rank. "
+        * any(is_rescaled(feature.knots) for feature in model.features),
+        "curve(x) is a function of x that all leaves share, drawn below. " * bool(model.curves),
+        "[x = a] is 1 if x is a, else 0, and so for a category that training never saw; beside it"
+        " stands for how many training rows of the leaf it is 1 (their share, where rows had"
+        " weights). " * bool(kinds & {"category", "missing"}),
+        "A missing number counts as the average of all rows. " * ("missing" in kinds),
+    ]
+    return "".join(pieces) + (
+        "Influence is the coefficient times the spread in the leaf: how far the term typically"
+        " moves the score there. Blue: larger values raise the score; orange: they lower it; grey:"
+        " no single direction."
+    )
 
 
 def definitions(contents: Contents) -> list[str]:

@@ -14,7 +14,13 @@ import numpy as np
 from glassleaf.explanations import words
 from glassleaf.explanations.curves import Curve, to_raw
 from glassleaf.explanations.fitted import NEW_CATEGORY
-from glassleaf.explanations.formulas import link_text, strongest_terms, term_text
+from glassleaf.explanations.formulas import (
+    SCALES_INTRO,
+    link_text,
+    scale_texts,
+    strongest_terms,
+    term_text,
+)
 from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, Node
 from glassleaf.explanations.plain_data import as_plain
 from glassleaf.explanations.rules import Condition
@@ -60,6 +66,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "features": [_feature(contents, feature) for feature in _by_importance(model)],
         "nodes": [_node(model, node) for node in model.nodes],
         "leaves": _leaves(contents),
+        "scales": {"intro": f"{SCALES_INTRO}.", "texts": _scales(model)},
         "curves": [
             _curve(model, curve, density)
             for curve, density in zip(model.curves, contents.densities, strict=True)
@@ -94,6 +101,11 @@ def _term_parts(text: str, name: str) -> Parts:
     start = functions.end() if functions and text.startswith(name, functions.end()) else 0
     before, name, after = _around(text[start:], name)
     return [text[:start] + before, name, after]
+
+
+def _scales(model: ModelExplanation) -> list[Parts]:
+    """The points of every score(x) in the formulas."""
+    return [_term_parts(text, words.name(k)) for k, text in scale_texts(model, None).items()]
 
 
 def _scores(contents: Contents) -> list[dict[str, str]]:

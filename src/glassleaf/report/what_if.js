@@ -166,7 +166,7 @@ function pathList(view, steps, values, leaf, onLeaf) {
     const node = view.nodes[step.node];
     const column = view.model.nodes[step.node].column;
     const side = node.sides[step.goesLeft ? 0 : 1];
-    return h("li", {}, around(side), h("span", { class: "quiet" }, " (it is ", h("bdi", {}, short(cellText(view, values, column), 40)), ")"));
+    return h("li", {}, around(side), h("span", { class: "quiet" }, " (it is ", h("bdi", {}, middle(cellText(view, values, column), 40)), ")"));
   });
   return h("div", {}, h("h4", {}, "Where the row goes"), h("ol", { class: "path" }, items,
     h("li", {}, h("button", { type: "button", class: "link", onclick: () => onLeaf(leaf.leaf, true) }, "Leaf " + leaf.leaf),
@@ -215,7 +215,7 @@ function contributionTable(view, leaf, parts, raw, output, values) {
     h("table", { class: "contributions" }, h("tbody", {},
       line("average inputs in this leaf", "", text(leaf.raw[output]), "total"),
       shown.map((part) => line([named(featureOf(view, part.column).label, featureOf(view, part.column).name),
-        h("span", { class: "quiet" }, " = ", h("bdi", {}, short(cellText(view, values, part.column), 24)), heldText(view, values, leaf, part.column))],
+        h("span", { class: "quiet" }, " = ", h("bdi", {}, middle(cellText(view, values, part.column), 24)), heldText(view, values, leaf, part.column))],
       signedBar(part.value, largest), text(part.value, true))),
       rest !== 0 ? line(`${parts.length - SHOWN_PARTS} others`, signedBar(rest, largest), text(rest, true)) : null,
       line("score of this row", "", text(raw), "total"))),
