@@ -81,9 +81,9 @@ _DEFINITIONS = (
 def intro(contents: Contents) -> dict[str, str]:
     """What each part is for."""
     texts = _INTRO | {"leaf": _how_to_read(contents.model)}
-    if not contents.seen:
-        return texts
-    return {name: named(contents, text) for name, text in (texts | _INTRO_OF_SEEN).items()}
+    if contents.seen:
+        texts |= _INTRO_OF_SEEN
+    return {name: named(contents, text) for name, text in texts.items()}
 
 
 def _how_to_read(model: ModelExplanation) -> str:
@@ -99,7 +99,7 @@ def _how_to_read(model: ModelExplanation) -> str:
         "[x = a] is 1 if x is a, else 0, and so for a category that training never saw; beside it"
         " stands for how many training rows of the leaf it is 1 (their share, where rows had"
         " weights). " * bool(kinds & {"category", "missing"}),
-        "A missing number counts as the average of all rows. " * ("missing" in kinds),
+        "A missing number counts as the average of all rows. " * ("number" in kinds),
     ]
     return "".join(pieces) + (
         "Influence is the coefficient times the spread in the leaf: how far the term typically"
