@@ -138,6 +138,46 @@ def test_hostile_names_and_categories_stay_names_and_texts(engine, dialect, rng,
     assert base.ask("SELECT * FROM x") == []
 
 
+@pytest.mark.parametrize("attack", ["*/ DROP TABLE x; /*", "/*", "**//**", "\n-- */"])
+def test_hostile_labels_stay_in_the_comment(engine, dialect, rng, attack):
+    table = pd.DataFrame({"z": rng.normal(size=200)})
+    model = ModelTreeClassifier(max_depth=0).fit(table, np.where(table["z"] > 0, attack, "b"))
+    base = engine(table)
+    base.run("CREATE TABLE x (i INTEGER)")
+    found = base.expression(to_sql(model, dialect=dialect, of=attack))
+    which = model.classes_.tolist().index(attack)
+    np.testing.assert_allclose(found, model.predict_proba(table)[:, which], rtol=0, atol=1e-12)
+    base.run(to_sql(model, dialect=dialect, table=TABLE, view="v", prefix=attack))
+    name = base.quoted(f"{attack}label")
+    labels = [row[0] for row in base.ask(f"SELECT {name} FROM v ORDER BY id")]
+    assert labels == model.predict(table).tolist()
+    assert base.ask("SELECT * FROM x") == []
+
+
+def comment_of(statement):
+    head, _, rest = statement.removeprefix("/* ").partition(" */\n")
+    assert rest
+    return [line.strip() for line in head.splitlines()][1:]
+
+
+def test_a_comment_says_what_is_computed():
+    binary, several = zoo.case("binary").model, zoo.case("multiclass").model
+    low, high = map(repr, binary.classes_.tolist())
+    assert comment_of(to_sql(binary)) == [f"The probability of {high}."]
+    assert comment_of(to_sql(binary, of=binary.classes_[0])) == [f"The probability of {low}."]
+    assert comment_of(to_sql(binary, table="t", prefix="p_")) == [
+        "p_leaf is the number of the leaf.",
+        f"p_raw is the sum of its terms, the log-odds of {high}.",
+        f"p_probability_0 is that of {low}.",
+        f"p_probability_1 is that of {high}.",
+    ]
+    assert comment_of(to_sql(several, table="t"))[-1] == (
+        f"probability_2 is that of {several.classes_.tolist()[2]!r}."
+    )
+    assert comment_of(to_sql(zoo.case("squared_error").model)) == ["The prediction."]
+    assert "for PostgreSQL" in to_sql(binary, dialect="postgresql").splitlines()[0]
+
+
 def test_a_column_that_is_not_there_is_an_error(engine, dialect, rng):
     table = pd.DataFrame({"x": rng.normal(size=100), "y": rng.normal(size=100)})
     model = ModelTreeRegressor(max_depth=0).fit(table, table["x"])

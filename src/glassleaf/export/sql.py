@@ -1,8 +1,9 @@
 """The tree as SQL: one expression, or one view, for DuckDB, SQLite and PostgreSQL.
 
 A leaf is a sum, the tree a nest of CASE. Names and texts are quoted, and nothing of the model
-reaches the statement in any other way. Numbers are written with an exponent, which makes them
-doubles, and columns are cast to doubles, so that no engine computes in decimals.
+reaches the statement in any other way, but for labels in the comment before it, which cannot end
+it. Numbers are written with an exponent, which makes them doubles, and columns are cast to
+doubles, so that no engine computes in decimals.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from glassleaf._version import __version__
 from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError, describe
 from glassleaf.export.pieces import pieces, term_and_curve
@@ -26,6 +28,7 @@ _FARTHEST = 690.0
 class Dialect:
     """What the engines write differently."""
 
+    engine: str
     quote: str
     double: str
     least: str
@@ -55,10 +58,18 @@ class Dialect:
 # In SQLite a name in double quotes that is no column becomes a text without a word; one in
 # backticks does not.
 DIALECTS = {
-    "duckdb": Dialect('"', "DOUBLE", "LEAST", "GREATEST", "'NaN'::DOUBLE", ("FALSE", "TRUE")),
-    "sqlite": Dialect("`", "REAL", "MIN", "MAX", None, ("0", "1")),
+    "duckdb": Dialect(
+        "DuckDB", '"', "DOUBLE", "LEAST", "GREATEST", "'NaN'::DOUBLE", ("FALSE", "TRUE")
+    ),
+    "sqlite": Dialect("SQLite", "`", "REAL", "MIN", "MAX", None, ("0", "1")),
     "postgresql": Dialect(
-        '"', "DOUBLE PRECISION", "LEAST", "GREATEST", "'NaN'::DOUBLE PRECISION", ("FALSE", "TRUE")
+        "PostgreSQL",
+        '"',
+        "DOUBLE PRECISION",
+        "LEAST",
+        "GREATEST",
+        "'NaN'::DOUBLE PRECISION",
+        ("FALSE", "TRUE"),
     ),
 }
 
@@ -92,6 +103,7 @@ def to_sql(
     Returns
     -------
     str
+        It begins with a comment that says what it computes, and for which class.
     """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={describe(dialect)} must be one of {', '.join(DIALECTS)}.")
@@ -133,15 +145,19 @@ class _Writer:
     def expression(self, of: Any) -> str:
         model = self.model
         if model.classes is None:
-            return self._tree(lambda leaf: self._finished(self._sum(leaf, 0)))
+            tree = self._tree(lambda leaf: self._finished(self._sum(leaf, 0)))
+            return f"{self._comment(['The prediction.'])}\n{tree}"
         which = self._class(of)
         if model.link == "logit":
             sign = "" if which == 0 else "-"
-            return self._tree(lambda leaf: self._odds([f"{sign}({self._sum(leaf, 0)})"]))
-        others = [k for k in range(model.n_outputs) if k != which]
-        return self._tree(
-            lambda leaf: self._odds([self._difference(leaf, k, which) for k in others])
-        )
+            tree = self._tree(lambda leaf: self._odds([f"{sign}({self._sum(leaf, 0)})"]))
+        else:
+            others = [k for k in range(model.n_outputs) if k != which]
+            tree = self._tree(
+                lambda leaf: self._odds([self._difference(leaf, k, which) for k in others])
+            )
+        said = f"The probability of {_in_comment(repr(model.classes[which]))}."
+        return f"{self._comment([said])}\n{tree}"
 
     def view(self, table: str, view: str, prefix: str) -> str:
         """Sums first, in a query of its own, so that the tree is written once per sum."""
@@ -164,9 +180,30 @@ class _Writer:
         shown = ",\n  ".join(f"{found} AS {name(prefix + own)}" for own, found in results.items())
         inner = ",\n  ".join([leaf, *sums])
         return (
+            f"{self._comment(self._meanings(prefix))}\n"
             f"CREATE VIEW {name(view)} AS\nSELECT s.*,\n  {shown}\n"
             f"FROM (SELECT t.*,\n  {inner}\nFROM {name(table)} AS t) AS s"
         )
+
+    def _comment(self, lines: list[str]) -> str:
+        head = f"/* A model tree, written by glassleaf {__version__} for {self.dialect.engine}."
+        return "\n   ".join([head, *lines]) + " */"
+
+    def _meanings(self, prefix: str) -> list[str]:
+        """What the view's own columns hold; of classes, which is whose."""
+        model, own = self.model, _in_comment(prefix)
+        labels = [_in_comment(repr(label)) for label in model.classes or ()]
+        lines = [f"{own}leaf is the number of the leaf."]
+        if not labels:
+            raw = "" if model.link == "identity" else f", the logarithm of {own}prediction"
+            return [*lines, f"{own}raw is the sum of its terms{raw}."]
+        if model.link == "logit":
+            lines.append(f"{own}raw is the sum of its terms, the log-odds of {labels[1]}.")
+        else:
+            lines += [f"{own}raw_{k} is the sum for {label}." for k, label in enumerate(labels)]
+        return lines + [
+            f"{own}probability_{k} is that of {label}." for k, label in enumerate(labels)
+        ]
 
     def _results(self, raws: list[str]) -> dict[str, str]:
         classes = self.model.classes
@@ -324,6 +361,15 @@ class _Writer:
         if term.high < inf:
             value = f"{self.dialect.least}({value}, {number(term.high)})"
         return f"{self.dialect.greatest}({value}, {number(term.low)})" if term.low > -inf else value
+
+
+def _in_comment(text: str) -> str:
+    """A text that does not end the comment it stands in, nor begins another.
+
+    >>> _in_comment("*/ DROP TABLE loans /*")
+    '* / DROP TABLE loans / *'
+    """
+    return text.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _in_sum(value: float) -> str:
