@@ -8,7 +8,7 @@ from problems import FORMS, KINDS, fitted
 from sklearn.metrics import log_loss, roc_auc_score
 from test_explain import HOSTILE
 
-from glassleaf import group_scores, model_card
+from glassleaf import ModelTreeRegressor, group_scores, model_card
 
 
 @pytest.mark.parametrize("favorable", ["good", "bad"])
@@ -99,6 +99,16 @@ def test_a_card_lists_the_curves_once():
     assert card.count("- curve\\(c\\): ") == card.count("- curve\\(d\\): ") == 1
     assert "the same in all leaves" in card
     assert "Curves" not in model_card(fitted("squared_error")[0])
+
+
+def test_a_card_names_the_settings_that_are_no_defaults(rng):
+    X = rng.normal(size=(300, 2))
+    card = model_card(ModelTreeRegressor(max_depth=0, n_jobs=1, coef_digits=3).fit(X, X[:, 0]))
+    said = card.partition("## Model\n")[2].partition("##")[0].replace("\\", "")
+    assert "A single formula" in said
+    assert "ModelTreeRegressor(coef_digits=3, max_depth=0)" in said and "significance" not in said
+    tree = model_card(fitted("squared_error", max_depth=1)[0]).replace("\\", "")
+    assert "A decision tree with 2 leaves (depth 1)" in tree
 
 
 @pytest.mark.parametrize("clamp", [True, False])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss, roc_auc_score
 
+from glassleaf._version import __version__
 from glassleaf.errors import describe
 from glassleaf.explanations import explain, words
 from glassleaf.explanations.fitted import Fitted, fitted
@@ -20,6 +21,7 @@ from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.scores import target_numbers
 from glassleaf.explanations.text import seen_text, target_text
+from glassleaf.parameters import changed
 
 Floats = NDArray[np.float64]
 
@@ -190,7 +192,7 @@ def model_card(
     parts = [
         f"# {escaped(name, 200)}",
         "## Purpose\n\n" + (escaped(purpose, 10_000) or open_question),
-        "## Model\n\n" + _model_part(explanation),
+        "## Model\n\n" + _model_part(estimator, explanation),
         "## Training data\n\n" + _data_part(explanation, escaped(data, 10_000) or open_question),
         "## Performance\n\n" + _score_part(scores) + _group_part(groups),
         "## What it says\n\n" + _leaf_part(explanation),
@@ -203,23 +205,26 @@ def model_card(
     return "\n\n".join(parts) + "\n"
 
 
-def _model_part(explanation: ModelExplanation) -> str:
-    depth = max(node.depth for node in explanation.nodes)
-    changed = ", ".join(
-        f"{key}={describe(value)}" for key, value in sorted(explanation.parameters.items())
+def _model_part(estimator: Any, explanation: ModelExplanation) -> str:
+    n, depth = len(explanation.leaves), max(node.depth for node in explanation.nodes)
+    shape = (
+        f"A decision tree with {n} leaves (depth {depth}) and a formula in each of them."
+        if n > 1
+        else "A single formula; no question is asked before."
     )
     link = link_text(explanation.link, explanation.classes)
-    return (
-        f"A decision tree with a linear model in each of its {len(explanation.leaves)} leaves"
-        f" (depth {depth}; {explanation.kind}, loss {explanation.loss}).\n"
-        f"{escaped(link, 500)}.\n\nParameters: {escaped(changed, 3000)}."
+    given = ", ".join(f"{name}={value}" for name, value in changed(estimator).items())
+    origin = (
+        f"{type(estimator).__name__}({given}) of glassleaf {__version__}, with the loss"
+        f" {explanation.loss}; all other settings are the defaults."
     )
+    return f"{shape} {escaped(link, 500)}.\n\n{escaped(origin, 3000)}"
 
 
 def _data_part(explanation: ModelExplanation, said: str) -> str:
     root = explanation.nodes[0]
     return (
-        f"{said}\n\n{explanation.rows} rows, {len(explanation.features)} features;"
+        f"{said}\n\n{explanation.rows:,} rows, {len(explanation.features)} features;"
         f" {escaped(target_text(explanation, root.target), 500)}."
     )
 

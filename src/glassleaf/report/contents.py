@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.scores import entries
 from glassleaf.explanations.slices import typical_row
-from glassleaf.parameters import row_weights
+from glassleaf.parameters import changed, row_weights
 from glassleaf.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.report.data_notes import DataNotes, data_notes
 from glassleaf.report.densities import Density, densities
@@ -33,7 +32,6 @@ from glassleaf.report.scores import Score, effective_rows, model_scores
 Floats = NDArray[np.float64]
 
 N_EXAMPLES = 50
-_WITHOUT_RESULT = ("n_jobs", "random_state", "verbose")
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,7 @@ def gather(
         version=__version__,
         date=_date(date),
         estimator=type(estimator).__name__,
-        settings=_settings(estimator),
+        settings=changed(estimator),
         seen=bool(seen),
         rows=len(matrix),
         weights=None
@@ -147,16 +145,6 @@ def _date(given: str | datetime.date | None) -> str:
     if given is not None and not isinstance(given, str):
         raise TypeError(f"date={describe(given)} must be a date, a text, or None for no date.")
     return given or ""
-
-
-def _settings(estimator: Any) -> dict[str, str]:
-    """Parameters that differ from their defaults, but for those that change no result."""
-    default = signature(type(estimator)).parameters
-    return {
-        name: describe(value)
-        for name, value in estimator.get_params(deep=False).items()
-        if name not in _WITHOUT_RESULT and describe(value) != describe(default[name].default)
-    }
 
 
 def _target(model: Fitted, y: Any, n_rows: int) -> Floats:

@@ -301,7 +301,7 @@ def _relative(w: Floats) -> Floats:
 def _error(influence: Floats) -> float:
     """Standard error of a score whose influence values these are."""
     n = len(influence)
-    return float(np.sqrt((influence**2).sum() / (n - 1) / n)) if n > 1 else np.nan
+    return float(np.linalg.norm(influence)) / ((n - 1) * n) ** 0.5 if n > 1 else np.nan
 
 
 def _between_0_and_1(value: float, error: float) -> tuple[float, float]:
