@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import norm
 
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
@@ -301,7 +302,8 @@ def _relative(w: Floats) -> Floats:
 def _error(influence: Floats) -> float:
     """Standard error of a score whose influence values these are."""
     n = len(influence)
-    return float(np.linalg.norm(influence)) / ((n - 1) * n) ** 0.5 if n > 1 else np.nan
+    length = norm(influence, check_finite=False)  # overflows only where the result does
+    return float(length) / ((n - 1) * n) ** 0.5 if n > 1 else np.nan
 
 
 def _between_0_and_1(value: float, error: float) -> tuple[float, float]:
