@@ -572,7 +572,23 @@ def test_summary_says_what_the_model_is():
     assert first.scores[0].name in lines[2]
 
 
-@pytest.mark.filterwarnings("ignore:overflow")
+def test_the_target_has_a_name():
+    table, y = test_rows("binary")
+    model = zoo.case("binary").model
+    for report in (
+        model.report(table, y, target="repaid"),
+        model.report(table, pd.Series(y, name="repaid")),
+    ):
+        assert report.contents.title == "Model report: repaid"
+        assert f"that “repaid” is “{model.classes_[1]}”" in report.markdown()
+    assert model.report(table, y, target="repaid", title="Loans").contents.title == "Loans"
+    assert model.report(table, y).contents.title == "Model report"
+    with pytest.raises(TypeError, match="target=7 must be a text, or None for the name of y"):
+        model.report(table, y, target=7)
+    with pytest.raises(TypeError, match="title=7 must be a text"):
+        model.report(table, y, title=7)
+
+
 def shown_texts(report):
     """What a reader sees of a report, but for names that are fixed in the page's script."""
     page = embedded(report.html())

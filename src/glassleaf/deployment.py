@@ -80,6 +80,7 @@ class Deployable:
         y: Any,
         sample_weight: Any = None,
         *,
+        target: str | None = None,
         title: str | None = None,
         date: str | datetime.date | None = None,
         seen: bool = False,
@@ -94,8 +95,10 @@ class Deployable:
             Their true values or labels.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each of them counts; rows of weight zero are left out.
+        target : str or None, default=None
+            What the true values are called; None: the name of ``y``, if it has one.
         title : str or None, default=None
-            Stands on top; None: "Model report" and the name of ``y``, if it has one.
+            Stands on top; None: "Model report" and what the true values are called.
         date : date, str or None, default=None
             Stands in the footer; None: no date, so that the same model and rows give the same page.
         seen : bool, default=False
@@ -114,10 +117,9 @@ class Deployable:
             scored: plain.PlainModel | str = plain_model(self)
         except ExportError as error:
             scored = str(error)
-        if title is None:
-            name = getattr(y, "name", None)
-            title = f"Model report: {name}" if isinstance(name, str) and name else "Model report"
-        report: Report = make_report(self, scored, X, y, sample_weight, title, date, seen)
+        report: Report = make_report(
+            self, scored, X, y, sample_weight, target=target, title=title, date=date, seen=seen
+        )
         return report
 
 

@@ -138,6 +138,8 @@ def test_report(call: Call, model: Path, new: Path) -> None:
     call("report", model, new, "--target", "default", "-o", "page.html")
     page = Path("page.html").read_text()
     assert page.startswith("<!doctype html>") and "100" in page
+    assert "<title>Model report: default</title>" in page
+    assert r"that \u201cdefault\u201d is \u201c" in page
     assert "The test rows are weighted" not in page
     call("report", model, new, "--target", "default", "--weight", "age", "-o", "page.html")
     assert "The test rows are weighted" in Path("page.html").read_text()

@@ -34,11 +34,12 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Labeled:
-    """Rows with known targets: the model's columns, targets and weights."""
+    """Rows with known targets: the model's columns, targets and weights, and the target's name."""
 
     X: Any
     y: NDArray[Any]
     weight: Floats | None
+    target: str
 
 
 def labeled_chunks(
@@ -57,7 +58,7 @@ def labeled_chunks(
             X, y = X.take(used), y[used]
             weights = None if weights is None else weights[used]
         if len(y):
-            yield Labeled(X, y, weights)
+            yield Labeled(X, y, weights, target)
 
 
 def evaluate_file(
@@ -100,6 +101,7 @@ def labeled_rows(
         pa.concat_tables([part.X for part in parts]),
         np.concatenate([part.y for part in parts]),
         weights,
+        name,
     )
 
 

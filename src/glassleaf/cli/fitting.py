@@ -73,7 +73,7 @@ def run(plan: Plan) -> None:
     screen = fit_screen.Screen(plan.as_json)
     screen.inferred(loaded.inferred, plan.wanted)
     rows, test_rows = _test_rows(loaded, plan)
-    part = _part(loaded, rows)
+    part = _part(plan, loaded, rows)
     start = time.perf_counter()
     folds, without = _fit_all(plan, loaded.inferred.task, part, estimator)
     seconds = time.perf_counter() - start
@@ -81,7 +81,7 @@ def run(plan: Plan) -> None:
     scores = [] if test is None else all_scores(estimator, test.X, test.y, test.weight)
     estimator.save(plan.output)
     if plan.report is not None:
-        write_report(plan, plan.report, estimator, test or part, seen=test is None)
+        write_report(plan.report, estimator, test or part, seen=test is None)
     n_test = 0 if test is None else len(test.y)
     screen.fitted(Fitted(estimator, folds, without, scores, n_test, seconds), loaded.X)
     screen.written(plan.output, plan.report)
@@ -162,11 +162,12 @@ def monotone_columns(given: Sequence[str], inferred: Inferred) -> dict[str, int]
 # --- rows ----------------------------------------------------------------------------------------
 
 
-def _part(loaded: Loaded, rows: NDArray[np.intp] | None) -> Labeled:
+def _part(plan: Plan, loaded: Loaded, rows: NDArray[np.intp] | None) -> Labeled:
+    target = plan.wanted.target
     if rows is None:
-        return Labeled(loaded.X, loaded.y, loaded.weight)
+        return Labeled(loaded.X, loaded.y, loaded.weight, target)
     weight = None if loaded.weight is None else loaded.weight[rows]
-    return Labeled(loaded.X.take(rows), loaded.y[rows], weight)
+    return Labeled(loaded.X.take(rows), loaded.y[rows], weight, target)
 
 
 def _test_rows(
@@ -227,7 +228,7 @@ def _fit_all(
 def _test_part(plan: Plan, loaded: Loaded, estimator: Any, test_rows: Any) -> Labeled | None:
     """The rows kept for a test, or those of a file."""
     if test_rows is not None:
-        return _part(loaded, test_rows)
+        return _part(plan, loaded, test_rows)
     if plan.test is None:
         return None
     wanted = plan.wanted
@@ -246,7 +247,7 @@ def _fold_scores(
     )
 
 
-def write_report(plan: Plan, path: Path, estimator: Any, part: Labeled, *, seen: bool) -> None:
+def write_report(path: Path, estimator: Any, part: Labeled, *, seen: bool) -> None:
     """The report on some rows; ``seen``: on such as the model was fitted on."""
-    title = f"Model report: {plan.wanted.target}"
-    estimator.report(part.X, part.y, part.weight, title=title, seen=seen).write(path)
+    report = estimator.report(part.X, part.y, part.weight, target=part.target, seen=seen)
+    report.write(path)

@@ -37,6 +37,5 @@ def report(
     estimator = read_model(model)
     how = options.read_options(delimiter, encoding, decimal, missing, on_error)
     rows = labeled_rows(estimator, data, target, weight, how)
-    title = f"Model report: {target}" if target else None
-    estimator.report(rows.X, rows.y, rows.weight, title=title).write(output)
+    estimator.report(rows.X, rows.y, rows.weight, target=rows.target).write(output)
     screen.console().print(f"Written: {output}", style="green", soft_wrap=True)

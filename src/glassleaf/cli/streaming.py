@@ -121,7 +121,7 @@ def _run(plan: Plan) -> None:
     sample = tested.sample if tested else _sample(looked, plan.wanted, estimator)
     report = plan.report
     if report is not None:
-        write_report(plan, report, estimator, sample, seen=tested is None)
+        write_report(report, estimator, sample, seen=tested is None)
     scores, n_test = (tested.scores, tested.n_rows) if tested else ([], 0)
     screen.gathered |= {"streamed": True, "report_rows": len(sample.y) if report else 0}
     screen.fitted(Fitted(estimator, [], [], scores, n_test, seconds), None)
@@ -242,7 +242,7 @@ def _labeled(table: Any, wanted: Wanted, estimator: Any) -> Labeled:
     if wanted.weight is not None:
         weight = np.asarray(table[wanted.weight].cast("float64").to_numpy())
     X = table.select(list(estimator.feature_names_in_))
-    return Labeled(X, _labels(table, wanted, estimator), weight)
+    return Labeled(X, _labels(table, wanted, estimator), weight, wanted.target)
 
 
 def _sample(looked: Looked, wanted: Wanted, estimator: Any) -> Labeled:

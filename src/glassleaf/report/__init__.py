@@ -64,9 +64,14 @@ def make_report(
     X: Any,
     y: Any,
     sample_weight: Any = None,
-    title: str = "Model report",
+    *,
+    target: str | None = None,
+    title: str | None = None,
     date: str | datetime.date | None = None,
     seen: bool = False,
 ) -> Report:
     """Gather the report of a fitted estimator on test rows or, if ``seen``, on those of its fit."""
-    return Report(gather(estimator, X, y, sample_weight, title, date, seen), scored)
+    contents = gather(
+        estimator, X, y, sample_weight, target=target, title=title, date=date, seen=seen
+    )
+    return Report(contents, scored)

@@ -90,28 +90,31 @@ def gather(
     X: Any,
     y: Any,
     sample_weight: Any,
-    title: str,
+    *,
+    target: str | None,
+    title: str | None,
     date: str | datetime.date | None,
     seen: bool,
 ) -> Contents:
     """Explain the model, and score it on test rows."""
     if not isinstance(seen, (bool, np.bool_)):
         raise TypeError(f"seen={describe(seen)} must be True or False.")
+    name = _target_name(target, y)
     model, explanation = fitted(estimator), explain(estimator)
     matrix = model.matrix(X)
     if not len(matrix):
         raise ValueError("X has no rows; a report needs some to test the model on.")
     given = row_weights(sample_weight, matrix)
     used = np.flatnonzero(given)
-    target, matrix = _target(model, y, len(matrix))[used], matrix[used]
+    truth, matrix = _target(model, y, len(matrix))[used], matrix[used]
     weight = given[used] / given.max()  # squares of them neither overflow nor vanish
     nodes = model.tree.apply(matrix)
     prediction = model.prediction(model.tree.raw(matrix, nodes))
-    leaves = leaves_on_test(explanation, nodes, target, prediction, weight)
+    leaves = leaves_on_test(explanation, nodes, truth, prediction, weight)
     shares = np.array([leaf.share for leaf in leaves.leaves])
     return Contents(
-        title=_title(title),
-        target=str(getattr(y, "name", None) or ""),
+        title=_title(title, name),
+        target=name,
         version=__version__,
         date=_date(date),
         estimator=type(estimator).__name__,
@@ -121,21 +124,29 @@ def gather(
         weights=None
         if sample_weight is None
         else Weights(float(given.sum()), effective_rows(weight)),
-        scores=model_scores(explanation, target, prediction, weight),
-        classes=classes_on_test(explanation, target, prediction, given[used]),
-        calibration=calibration(explanation, target, prediction, weight),
+        scores=model_scores(explanation, truth, prediction, weight),
+        classes=classes_on_test(explanation, truth, prediction, given[used]),
+        calibration=calibration(explanation, truth, prediction, weight),
         leaves=leaves,
         densities=densities(explanation, matrix, weight),
         data=data_notes(explanation, matrix, weight, model.new_categories(X, used), shares),
         typical=_typical(model, matrix),
-        examples=_examples(model, explanation, used, matrix, target, prediction, nodes),
+        examples=_examples(model, explanation, used, matrix, truth, prediction, nodes),
         model=explanation,
     )
 
 
-def _title(given: str) -> str:
-    if not isinstance(given, str):
+def _target_name(given: str | None, y: Any) -> str:
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"target={describe(given)} must be a text, or None for the name of y.")
+    return str(getattr(y, "name", None) or "") if given is None else given
+
+
+def _title(given: str | None, target: str) -> str:
+    if given is not None and not isinstance(given, str):
         raise TypeError(f"title={describe(given)} must be a text.")
+    if given is None:
+        return f"Model report: {target}" if target else "Model report"
     return given
 
 
