@@ -93,7 +93,14 @@ def test_explain(call: Call, model: Path, new: Path) -> None:
     probability = estimator.predict_proba(X)[2]
     label = estimator.classes_[probability.argmax()]
     assert f"Row 3: {label} with probability {probability.max():.3f}" in text
-    assert "Row 100" in text and "region" in text and "reference" in text
+    assert "Row 100" in text and "region" in text
+    assert "(mean row of the leaf) plus these is" in text
+    assert f"P({estimator.classes_[1]}) = 1 / (1 + exp(-score))" in text.replace("\n", " ")
+    row = glassleaf.explain(estimator, X)[2]
+    assert 0 in row.contributions.values()
+    bars = text.partition("\n\n")[2].partition(" (mean row")[0]
+    for name, added in row.contributions.items():
+        assert (f"  {name} " in bars) == (added != 0)
     assert "Row 1:" in call("explain", model, new).stdout
     assert "has 100 rows" in call("explain", model, new, "--row", "101", code=2).stderr
 

@@ -12,6 +12,8 @@ from glassleaf.cli.models import label_of
 from glassleaf.cli.screen import signed_bar
 from glassleaf.errors import require
 from glassleaf.explanations import Reason, RowExplanation, words
+from glassleaf.explanations.fitted import fitted
+from glassleaf.explanations.formulas import link_text
 
 rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
 text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
@@ -87,7 +89,10 @@ def show_row(
             words.number(_one(value, which), 4)
             for value in (explanation.reference, explanation.raw)
         )
-        out.print(f"{reference} (reference) plus these is {raw}, the score{of}", style="dim")
+        model = fitted(estimator)
+        link = link_text(model.link, model.classes)
+        start = f"{reference} ({explanation.reference_text})"
+        out.print(f"{start} plus these is {raw}, the score{of}. {link}", style="dim")
     out.print()
 
 
@@ -110,7 +115,7 @@ def _one(value: Any, which: int | None) -> float:
 
 
 def _bars(added: Mapping[str, Any], values: Mapping[str, Any], which: int | None) -> Any:
-    pairs = [(name, _one(value, which)) for name, value in added.items()]
+    pairs = [(name, of_class) for name, v in added.items() if (of_class := _one(v, which))]
     pairs.sort(key=lambda pair: -abs(pair[1]))
     longest = max((abs(value) for _, value in pairs), default=0.0) or 1.0
     grid = rich_table.Table.grid(padding=(0, 2))

@@ -66,7 +66,7 @@ class Screen:
             "depth": fitted.estimator.get_depth(),
             "seconds": round(fitted.seconds, 3),
             "cross_validation": _summary(fitted.folds),
-            "cross_validation_without_splits": _summary(fitted.folds_without_splits),
+            "cross_validation_linear": _summary(fitted.folds_linear),
             "test": {score.name: score.value for score in fitted.test},
             "test_rows": fitted.n_test,
         }
@@ -170,12 +170,12 @@ def _summary(folds: list[list[Score]]) -> dict[str, dict[str, float]]:
 
 
 def _scores_table(fitted: Fitted) -> Any:
-    tree, without = _summary(fitted.folds), _summary(fitted.folds_without_splits)
+    tree, linear = _summary(fitted.folds), _summary(fitted.folds_linear)
     table = rich_table.Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column("score")
     if fitted.folds:
         table.add_column(f"{len(fitted.folds)} folds", justify="right")
-        table.add_column("without splits", justify="right", style="dim")
+        table.add_column("linear model", justify="right", style="dim")
     if fitted.test:
         table.add_column(f"{fitted.n_test:,} test rows", justify="right")
     table.add_column("better is", style="dim")
@@ -184,7 +184,7 @@ def _scores_table(fitted: Fitted) -> Any:
         if fitted.folds:
             cells += [
                 f"{found['mean']:.4g} ± {found['sd']:.2g}"
-                for found in (tree[score.name], without[score.name])
+                for found in (tree[score.name], linear[score.name])
             ]
         if fitted.test:
             cells.append(f"{fitted.test[k].value:.4g}")

@@ -60,7 +60,7 @@ class Fitted:
 
     estimator: Any
     folds: list[list[Score]]
-    folds_without_splits: list[list[Score]]
+    folds_linear: list[list[Score]]
     test: list[Score]
     n_test: int
     seconds: float
@@ -75,7 +75,7 @@ def run(plan: Plan) -> None:
     rows, test_rows = _test_rows(loaded, plan)
     part = _part(plan, loaded, rows)
     start = time.perf_counter()
-    folds, without = _fit_all(plan, loaded.inferred.task, part, estimator)
+    folds, linear = _fit_all(plan, loaded.inferred.task, part, estimator)
     seconds = time.perf_counter() - start
     test = _test_part(plan, loaded, estimator, test_rows)
     scores = [] if test is None else all_scores(estimator, test.X, test.y, test.weight)
@@ -83,7 +83,7 @@ def run(plan: Plan) -> None:
     if plan.report is not None:
         write_report(plan.report, estimator, test or part, seen=test is None)
     n_test = 0 if test is None else len(test.y)
-    screen.fitted(Fitted(estimator, folds, without, scores, n_test, seconds), loaded.X)
+    screen.fitted(Fitted(estimator, folds, linear, scores, n_test, seconds), loaded.X)
     screen.written(plan.output, plan.report)
     if plan.report is not None and test is None:
         screen.remark(
@@ -210,19 +210,19 @@ def fold_rows(
 def _fit_all(
     plan: Plan, task: Task, part: Labeled, estimator: Any
 ) -> tuple[list[list[Score]], list[list[Score]]]:
-    """Fit the tree; then the scores of every fold, with splits and without."""
+    """Fit the tree; then the scores of every fold, of the tree and of one linear model."""
     folds = fold_rows(part, task, _FOLDS if plan.folds is None else plan.folds, plan.seed)
     scores: list[list[Score]] = []
-    without: list[list[Score]] = []
+    linear: list[list[Score]] = []
     with progress(1 + 2 * len(folds)) as begin:
         begin("fitting the tree")
         estimator.fit(part.X, part.y, part.weight)
         for k, (train, held) in enumerate(folds, 1):
             begin(f"fold {k} of {len(folds)}")
             scores.append(_fold_scores(estimator, part, train, held, {}))
-            begin(f"fold {k}, without splits")
-            without.append(_fold_scores(estimator, part, train, held, {"max_depth": 0}))
-    return scores, without
+            begin(f"fold {k}, linear model")
+            linear.append(_fold_scores(estimator, part, train, held, {"max_depth": 0}))
+    return scores, linear
 
 
 def _test_part(plan: Plan, loaded: Loaded, estimator: Any, test_rows: Any) -> Labeled | None:
