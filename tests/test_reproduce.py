@@ -253,13 +253,13 @@ def test_only_the_marked_part_of_a_page_is_replaced(tmp_path):
     made = report.Report(
         "glassleaf reproduce", (data,), (Result("Breast Cancer", "Linear", 0, 99.0, 0.1, 1),), 1.0
     )
-    report.write_docs(page, made, tmp_path)
+    report.write_docs(page, made)
     text = page.read_text()
     assert text.startswith("Ours.\n") and text.endswith("Also ours.\n")
     assert "\nold\n" not in text and "| Linear | 99.0 (99.4, -0.4) |" in text
     page.write_text("no markers")
     with pytest.raises(ValueError, match="no line"):
-        report.write_docs(page, made, tmp_path)
+        report.write_docs(page, made)
 
 
 def test_large_datasets_are_never_fitted_two_at_a_time(monkeypatch, tmp_path):

@@ -77,7 +77,7 @@ def reproduce(
         )
         made = evaluation.run_everything(run, console, with_figures)
         if docs is not None:
-            report.write_docs(docs, made, output)
+            report.write_docs(docs, made)
     except (GlassleafError, ValueError) as error:
         console.print(str(error), style="red", markup=False, highlight=False)
         raise typer.Exit(MISUSED) from error

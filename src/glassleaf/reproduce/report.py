@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import shutil
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -59,7 +58,8 @@ class Report:
             for error in summary.errors
         ]
 
-    def markdown(self, figure_folder: str = "figures", form: str = "png") -> str:
+    def markdown(self, figure_folder: str | None) -> str:
+        """Tables and notes; the figures as well, if they are in a folder beside the page."""
         parts = [f"    {self.command}", _about(self)]
         parts += [f"**{table.title}**\n\n{table.markdown()}" for table in self.tables()]
         if self.errors():
@@ -67,7 +67,8 @@ class Report:
         parts.append(
             "Data: " + "; ".join(f"{data.name}: {data.source}" for data in self.data) + "."
         )
-        parts += [f"![{name}]({figure_folder}/{name}.{form})" for name in self.figures]
+        if figure_folder is not None:
+            parts += [f"![{name}]({figure_folder}/{name}.png)" for name in self.figures]
         return "\n\n".join(parts) + "\n"
 
     def json(self) -> str:
@@ -136,7 +137,7 @@ def versions() -> dict[str, str]:
 def write_report(report: Report, output: Path) -> None:
     title = "# The paper's evaluation, run again\n\n"
     output.mkdir(parents=True, exist_ok=True)
-    write_atomically(output / "report.md", (title + report.markdown()).encode())
+    write_atomically(output / "report.md", (title + report.markdown("figures")).encode())
     write_atomically(output / "results.json", report.json().encode())
 
 
@@ -149,16 +150,13 @@ def marked_page(page: Path) -> tuple[str, str]:
     return before, rest.split(END, 1)[1]
 
 
-def write_docs(page: Path, report: Report, output: Path) -> None:
+def write_docs(page: Path, report: Report) -> None:
     """Replace what stands between the two markers; the rest of the page is people's.
 
-    The figures go beside the page, into a folder of its name.
+    Without the figures: such a page is kept under version control, and they are not.
     """
     before, after = marked_page(page)
-    for name in report.figures:
-        (page.parent / page.stem).mkdir(exist_ok=True)
-        shutil.copy(output / "figures" / f"{name}.svg", page.parent / page.stem)
-    body = report.markdown(page.stem, "svg")
+    body = report.markdown(None)
     write_atomically(page, f"{before}{BEGIN}\n\n{body}\n{END}{after}".encode())
 
 
