@@ -35,7 +35,7 @@ def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
 def _headline(explanation: ModelExplanation) -> str:
     n = len(explanation.leaves)
     return (
-        f"Model tree, {n} {'leaf' if n == 1 else 'leaves'}, fitted on {explanation.rows} rows;"
+        f"Model tree, {n} {'leaf' if n == 1 else 'leaves'}, fitted on {explanation.rows:,} rows;"
         f" {link_text(explanation.link, explanation.classes)}"
     )
 
@@ -50,7 +50,7 @@ def _branches(explanation: ModelExplanation, node: Node, indent: str) -> list[st
     )
     for child_id, condition, note in sides:
         child = explanation.nodes[child_id]
-        end = f": leaf {child.leaf} ({child.rows} rows)" if child.leaf else ""
+        end = f": leaf {child.leaf} ({child.rows:,} rows)" if child.leaf else ""
         lines.append(f"{indent}{condition.text}{end}{note}")
         lines += _branches(explanation, child, indent + "|   ")
     return lines
@@ -60,7 +60,7 @@ def _leaf(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> l
     target = target_text(explanation, leaf.target)
     return [
         f"Leaf {leaf.leaf}: {leaf.rule_text}",
-        f"  {leaf.rows} rows ({words.percent(leaf.share)}), {target}",
+        f"  {leaf.rows:,} rows ({words.percent(leaf.share)}), {target}",
         *(f"  {text}" for text in score_texts(explanation, leaf, max_terms)),
     ]
 

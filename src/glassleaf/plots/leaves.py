@@ -142,7 +142,7 @@ class LiftDisplay(LeafScoresDisplay):
         self.ax_.set_yticks(lines, names, fontsize=8.5)
         end = max(lift.max(), predicted.max())
         for line, leaf, most in zip(lines, leaves, np.maximum(lift, predicted), strict=True):
-            text = f"{leaf.lift:.2f}   {leaf.rows} rows ({words.percent(leaf.share)})"
+            text = f"{leaf.lift:.2f}   {leaf.rows:,} rows ({words.percent(leaf.share)})"
             self.ax_.text(most + 0.02 * end, line, text, va="center", fontsize=8)
         self.ax_.set_xlim(min(0.0, 1.1 * lift.min()), 1.6 * end)
         overall = words.number(self.scores.target, 4)

@@ -151,7 +151,7 @@ class TreeDisplay:
             x + 0.12, y + 0.02, f"leaf {leaf.leaf}", fontsize=8.5, weight="bold", va="bottom",
             color=INK,
         )  # fmt: skip
-        rows = f"{leaf.rows} rows ({words.percent(leaf.share)})"
+        rows = f"{leaf.rows:,} rows ({words.percent(leaf.share)})"
         self.ax_.text(x + 0.72, y + 0.02, rows, fontsize=7.5, va="bottom", color=INK)
         text = shown("\n".join(wrap(target, 30, max_lines=2, placeholder="…")))
         self.ax_.text(x + 0.12, y - 0.04, text, fontsize=7.5, va="top", color=INK)
