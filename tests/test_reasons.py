@@ -114,17 +114,17 @@ def test_no_neutral_value_where_a_curve_has_none(rng):
 def test_favorable_class():
     model, X, _ = fitted("binary")
     for_good = reasons(model, X.iloc[:5], 6, favorable="good")
-    assert for_good == reasons(model, X.iloc[:5], 6)
+    assert for_good == reasons(model, X.iloc[:5], 6, favorable="high")
     assert reasons(model, X.iloc[:5], 6, favorable="bad") == reasons(
         model, X.iloc[:5], 6, favorable="low"
     )
-    named = reasons(model, X.iloc[:20], 6, features=["b", "d"])
+    named = reasons(model, X.iloc[:20], 6, favorable="good", features=["b", "d"])
     assert {reason.feature for row in named for reason in row} == {"b", "d"}
 
 
 def test_relative_to_a_background_they_are_shapley_values():
     model, X, _ = fitted("binary")
-    found = reasons(model, X.iloc[:20], 6, background=X)
+    found = reasons(model, X.iloc[:20], 6, favorable="good", background=X)
     values = pd.DataFrame(shap_values(model, X.iloc[:20], X).values, columns=X.columns)
     for row, own in enumerate(found):
         hurt = values.loc[row][values.loc[row] < 0].sort_values()
@@ -134,7 +134,12 @@ def test_relative_to_a_background_they_are_shapley_values():
 
 @pytest.mark.parametrize(
     "given, message",
-    [({"k": 0}, "k=0"), ({"favorable": "sideways"}, "must be one of"), ({"features": [9]}, "9")],
+    [
+        ({"k": 0}, "k=0"),
+        ({"favorable": "sideways"}, "must be one of"),
+        ({}, "favorable=None: say which class is good for the row, of 'bad', 'good'"),
+        ({"favorable": "good", "features": [9]}, "9"),
+    ],
 )
 def test_what_is_refused(given, message):
     model, X, _ = fitted("binary")
@@ -142,4 +147,4 @@ def test_what_is_refused(given, message):
         reasons(model, X, **given)
     model, X, _ = fitted("multiclass")
     with pytest.raises(ValueError, match="must be one of the classes"):
-        reasons(model, X)
+        reasons(model, X, favorable="high")

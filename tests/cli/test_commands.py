@@ -129,6 +129,22 @@ def test_reasons(call: Call, model: Path, new: Path) -> None:
     assert "no class 'maybe'" in call(*words, "--favorable", "maybe", code=2).stderr
 
 
+def test_explain_against_a_background(call: Call, model: Path, new: Path) -> None:
+    words = ("explain", model, new, "--row", "3", "--background", new)
+    assert "(mean score of 100 background rows) plus these is" in call(*words).stdout
+    (found,) = json.loads(call(*words, "--reasons", "9", "--favorable", "no", "--json").stdout)
+    estimator = glassleaf.load(model)
+    X = loans(100, 5).select(list(estimator.feature_names_in_))
+    row = X.slice(2, 1)
+    shap = glassleaf.shap_values(estimator, row, X).values[0]
+    values = dict(zip(X.column_names, shap, strict=True))
+    assert found["contributions"] == pytest.approx(values)
+    hurt = {name: value for name, value in values.items() if value > 0}
+    assert {r["feature"]: r["contribution"] for r in found["reasons"]} == pytest.approx(hurt)
+    assert found["leaf"] == estimator.apply(row)[0]
+    assert found["leaf_number"] == glassleaf.explain(estimator, row)[0].leaf_number
+
+
 def test_explain_numbers_and_classes(call: Call, regressor: Path, new: Path) -> None:
     assert "Row 1: prediction" in call("explain", regressor, new).stdout
     table = loans(300, 1)

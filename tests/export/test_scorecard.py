@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import zoo
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError
 from glassleaf.export import to_scorecard
@@ -50,6 +50,13 @@ def points_of(lines, value):
     raise AssertionError((lines, value))
 
 
+def test_leaves_have_the_names_of_reports_and_of_apply():
+    case = zoo.case("binary")
+    found = {(row["leaf"], row["node"]) for row in to_scorecard(case.model).rows()}
+    assert found == {(leaf.leaf, leaf.id) for leaf in explain(case.model).leaves}
+    assert {node for _, node in found} == set(case.model.apply(case.table))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_points_from_the_csv_add_up(kind):
     case = zoo.case(kind)
@@ -78,8 +85,8 @@ def test_excel_holds_the_same(tmp_path, kind):
     head, *lines = book["scorecard"].iter_rows(values_only=True)
     assert list(head) == list(card.rows()[0])
     for line, row in zip(lines, card.rows(), strict=True):
-        assert line[0] == row["leaf"] and line[2] == (row["column"] or None)
-        assert list(line[4:]) == pytest.approx(list(row.values())[4:], nan_ok=True)
+        assert line[0] == row["leaf"] and line[3] == (row["column"] or None)
+        assert list(line[5:]) == pytest.approx(list(row.values())[5:], nan_ok=True)
     assert dict(book["scale"].iter_rows(values_only=True))["pdo"] == 20
     types = {cell.data_type for sheet in book for line in sheet.iter_rows() for cell in line}
     assert "f" not in types  # no formula

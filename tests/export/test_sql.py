@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import zoo
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.errors import ExportError
 from glassleaf.export import to_sql
 from glassleaf.export.sql import number
@@ -163,10 +163,12 @@ def comment_of(statement):
 def test_a_comment_says_what_is_computed():
     binary, several = zoo.case("binary").model, zoo.case("multiclass").model
     low, high = map(repr, binary.classes_.tolist())
+    found = explain(binary).leaves
+    leaves = ", ".join(f"{leaf.id} is leaf {leaf.leaf}" for leaf in found)
     assert comment_of(to_sql(binary)) == [f"The probability of {high}."]
     assert comment_of(to_sql(binary, of=binary.classes_[0])) == [f"The probability of {low}."]
     assert comment_of(to_sql(binary, table="t", prefix="p_")) == [
-        "p_leaf is the number of the leaf.",
+        f"p_leaf is the node of the leaf, as apply() returns it: {leaves}.",
         f"p_raw is the sum of its terms, the log-odds of {high}.",
         f"p_probability_0 is that of {low}.",
         f"p_probability_1 is that of {high}.",

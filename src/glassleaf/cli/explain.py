@@ -18,12 +18,20 @@ def explain(
         typer.Option(min=1, help="Number of a row; 1, the default, is the first. May be repeated."),
     ] = None,
     reasons: Annotated[
-        int | None, typer.Option(min=1, help="Only so many reasons: the columns that hurt most.")
+        int | None, typer.Option(min=1, help="Only reasons: at most so many columns that hurt.")
     ] = None,
     favorable: Annotated[
         str | None,
         typer.Option(
             metavar="LABEL", help="For --reasons: the class that is good for the row; or high, low."
+        ),
+    ] = None,
+    background: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rows to compare with, such as those of the fit: splits count then, too."
+            " Default: the mean of the row's leaf.",
         ),
     ] = None,
     json: options.Json = False,
@@ -36,17 +44,18 @@ def explain(
     import glassleaf
     from glassleaf.cli import explain_screen, screen
     from glassleaf.cli.models import read_model
-    from glassleaf.cli.rows import chosen_rows
+    from glassleaf.cli.rows import chosen_rows, conformed_rows
 
     estimator = read_model(model)
     numbers = row or [1]
     how = options.read_options(delimiter, encoding, decimal, missing)
     X = chosen_rows(estimator, data, numbers, how)
-    found = list(glassleaf.explain(estimator, X))
+    others = None if background is None else conformed_rows(estimator, background, how)
+    found = list(glassleaf.explain(estimator, X, background=others))
     hurting: list[Any] = [None] * len(found)
     if reasons is not None:
         good = explain_screen.favorable_score(estimator, favorable)
-        hurting = list(glassleaf.reasons(estimator, X, k=reasons, favorable=good))
+        hurting = glassleaf.reasons(estimator, X, reasons, favorable=good, background=others)
     if json:
         pairs = zip(numbers, found, hurting, strict=True)
         screen.write_json([explain_screen.as_json(*pair) for pair in pairs])

@@ -49,6 +49,7 @@ def as_json(
     out: dict[str, Any] = {
         "row": row,
         "leaf": explanation.leaf,
+        "leaf_number": explanation.leaf_number,
         "raw": explanation.raw,
         "prediction": explanation.prediction,
         "reference": explanation.reference,
@@ -82,6 +83,7 @@ def show_row(
         out.print(f"What {'hurt most' if added else 'hurt: nothing'}{good}", style="bold")
     else:
         added = explanation.contributions
+        out.print(f"  What every column added; to the right: {_towards(estimator, which)}.")
     out.print(_bars(added, values, which))
     if reasons is None:
         of = "" if which is None else f" of class {estimator.classes_[which]}"
@@ -94,6 +96,14 @@ def show_row(
         start = f"{reference} ({explanation.reference_text})"
         out.print(f"{start} plus these is {raw}, the score{of}. {link}", style="dim")
     out.print()
+
+
+def _towards(estimator: Any, which: int | None) -> str:
+    """Where bars to the right lead."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        return "a higher prediction"
+    return f"towards {classes[-1 if which is None else which]}"
 
 
 def _class_shown(explanation: RowExplanation) -> int | None:

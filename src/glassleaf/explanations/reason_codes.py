@@ -63,7 +63,7 @@ def reasons(
     X: Any,
     k: int = 4,
     *,
-    favorable: Any = "high",
+    favorable: Any = None,
     background: Any = None,
     features: Any = None,
 ) -> list[tuple[Reason, ...]]:
@@ -75,12 +75,14 @@ def reasons(
     X : table of shape (n_samples, n_features)
     k : int, default=4
         Largest number of reasons per row; only features that hurt are named.
-    favorable : "high", "low" or a class label, default="high"
-        Which raw score is good for the row: a high one, a low one, or a high one of this class.
-        With more than two classes a label is needed, and its score counts relative to the others.
+    favorable : a class label, "high", "low" or None, default=None
+        What is good for the row: this class; a high or a low raw score. Of classes it must be said,
+        for reasons against the wrong one look as good; of numbers, None is "high". With more than
+        two classes, the score of the label counts relative to the others.
     background : table or None, default=None
-        What contributions are relative to: the mean of the row's leaf (None), or Shapley values
-        against these rows.
+        What contributions are relative to. None: the mean of the row's leaf, so that the splits on
+        the way to it are no reasons. Rows: contributions are Shapley values against them, which
+        count the splits as well.
     features : list of names or positions, or None, default=None
         Features that may be named; None: all.
 
@@ -117,7 +119,11 @@ def reasons(
 
 def _direction(model: Fitted, favorable: Any) -> tuple[int, float]:
     """Which output counts, and the sign that makes a high score favorable."""
+    if favorable is None and model.classes is not None:
+        labels = ", ".join(map(repr, model.classes))
+        raise ValueError(f"favorable=None: say which class is good for the row, of {labels}.")
     if model.loss.n_outputs == 1:
+        favorable = "high" if favorable is None else favorable
         choices: dict[Any, float] = {"high": 1.0, "low": -1.0}
         if model.classes is not None:
             choices |= {model.classes[0]: -1.0, model.classes[1]: 1.0}

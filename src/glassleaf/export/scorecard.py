@@ -32,10 +32,12 @@ class Attribute:
     """A line of a card.
 
     For numbers from ``above`` up to ``up_to`` it adds ``points + per_unit * (value - above)``
-    (``above`` counts as 0 where it is empty); for anything else just ``points``.
+    (``above`` counts as 0 where it is empty); for anything else just ``points``. ``leaf`` counts
+    from left to right, ``node`` is what ``apply`` and the SQL view call it.
     """
 
     leaf: int
+    node: int
     segment: str
     column: str
     attribute: str
@@ -138,7 +140,7 @@ def to_scorecard(
             # Adding 0.0 turns -0.0, which puzzles readers, into 0.0.
             scaled = (points + 0.0, per_unit + 0.0)
             out.append(
-                Attribute(number, segment, column, attribute, above, up_to, *scaled)
+                Attribute(number, leaf.node, segment, column, attribute, above, up_to, *scaled)
             )  # fmt: skip
     return Scorecard(tuple(out), base_score, base_odds, pdo, good)
 

@@ -17,7 +17,16 @@ from glassleaf._version import __version__
 from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError, describe
 from glassleaf.export.pieces import pieces, term_and_curve
-from glassleaf.plain import LARGEST_EXPONENT, Label, Leaf, PlainColumn, PlainModel, Split, Term
+from glassleaf.plain import (
+    LARGEST_EXPONENT,
+    Label,
+    Leaf,
+    PlainColumn,
+    PlainModel,
+    Split,
+    Term,
+    leaf_numbers,
+)
 
 # PostgreSQL raises an error where the exponential over- or underflows. Beyond this a probability
 # differs from 0 or 1 by less than 1e-300.
@@ -193,7 +202,8 @@ class _Writer:
         """What the view's own columns hold; of classes, which is whose."""
         model, own = self.model, _in_comment(prefix)
         labels = [_in_comment(repr(label)) for label in model.classes or ()]
-        lines = [f"{own}leaf is the number of the leaf."]
+        leaves = ", ".join(f"{node} is leaf {k}" for node, k in leaf_numbers(model).items())
+        lines = [f"{own}leaf is the node of the leaf, as apply() returns it: {leaves}."]
         if not labels:
             raw = "" if model.link == "identity" else f", the logarithm of {own}prediction"
             return [*lines, f"{own}raw is the sum of its terms{raw}."]
