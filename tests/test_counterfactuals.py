@@ -135,15 +135,16 @@ def test_limits_are_kept():
     assert {change.feature for answer in only for change in answer.changes} <= {"b", "d"}
 
 
+@pytest.mark.parametrize("given", [{}, {"integers": ["n", "m"]}])
 @pytest.mark.parametrize("high", [40, 100_000])
-def test_integers_stay_whole(rng, high):
+def test_integers_stay_whole(rng, high, given):
     X = pd.DataFrame({"n": rng.integers(0, high, 800), "m": rng.integers(0, high, 800)})
     y = np.where(X["n"] > high / 2, X["m"], -2.0 * X["m"]) / high
     model = bare.regressor(max_depth=2).fit(X, y)
     for k in range(10):
         row = X.iloc[[k]]
         target = float(model.predict(row)[0]) + 0.3
-        for answer in counterfactuals(model, row, target, integers=["n", "m"]):
+        for answer in counterfactuals(model, row, target, **given):
             assert all(float(change.new).is_integer() for change in answer.changes)
             new = changed(row, answer)
             assert model.predict(new)[0] >= target
@@ -152,6 +153,17 @@ def test_integers_stay_whole(rng, high):
                 back = row.copy()
                 back[change.feature] = change.new - np.sign(change.new - change.old)
                 assert model.predict(back)[0] < target
+
+
+def test_what_is_no_integer_need_not_be_whole(rng):
+    X = pd.DataFrame({"n": rng.integers(0, 9, 800), "x": rng.normal(size=800)})
+    model = bare.regressor(max_depth=0).fit(X, X["n"] + X["x"])
+    row = X.iloc[[0]]
+    target = float(model.predict(row)[0]) + 0.3
+    changes = [a.changes[0] for a in counterfactuals(model, row, target, max_changes=1)]
+    assert {c.feature: float(c.new).is_integer() for c in changes} == {"n": True, "x": False}
+    freely = counterfactuals(model, row, target, actionable=["n"], integers=())
+    assert not float(freely[0].changes[0].new).is_integer()
 
 
 def test_constant_columns_are_left_alone(rng):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +28,7 @@ from glassleaf.explanations.goals import Goal, goal_of
 from glassleaf.explanations.nearest import nearest_in_pieces, nearest_point
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.slices import kink_values
+from glassleaf.table import is_frame
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +85,7 @@ def counterfactuals(
     immutable: Sequence[Any] = (),
     bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
     levels: Mapping[Any, Sequence[Any]] | None = None,
-    integers: Sequence[Any] = (),
+    integers: Sequence[Any] | None = None,
     probability: float | None = None,
     max_changes: int = 2,
     n: int = 5,
@@ -105,8 +107,9 @@ def counterfactuals(
         Limits of numbers, None for no limit; by default the range that training saw.
     levels : dict of feature to labels, default=None
         Categories that a feature may take; by default all that training saw.
-    integers : list of names or positions, default=()
-        Numbers that must be whole.
+    integers : list of names or positions, or None, default=None
+        Numbers that must be whole; None: the columns of ``row`` whose type says so, if it is a
+        DataFrame.
     probability : float or None, default=None
         Probability that the class wanted must have (two classes); None: it is the likeliest.
     max_changes : {1, 2}, default=2
@@ -136,7 +139,8 @@ def counterfactuals(
         raise ValueError(f"row has {len(matrix)} rows; one is needed.")
     values = matrix[0]
     goal = goal_of(model, values, target, probability)
-    features = _features(model, values, actionable, immutable, bounds, levels, integers)
+    whole = _whole_columns(row) if integers is None else integers
+    features = _features(model, values, actionable, immutable, bounds, levels, whole)
     search = _Search(model, values, goal)
     found = [search.one(feature) for feature in features]
     if max_changes == 2:
@@ -144,6 +148,14 @@ def counterfactuals(
     answers = [answer for answer in found if answer is not None]
     answers.sort(key=lambda answer: (answer.size, len(answer.changes)))
     return [answer for answer in answers if _is_needed(answer, answers)][:n]
+
+
+def _whole_columns(row: Any) -> list[int]:
+    """Columns of whole numbers or truth values; an array has one type, which says little."""
+    if not is_frame(row):
+        return []
+    kinds = nw.from_native(row, eager_only=True).schema.values()
+    return [k for k, kind in enumerate(kinds) if kind.is_integer() or kind == nw.Boolean]
 
 
 def _is_needed(answer: Counterfactual, answers: list[Counterfactual]) -> bool:
