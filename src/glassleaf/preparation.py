@@ -8,6 +8,7 @@ terms by which a transform has to prove itself.
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -39,6 +40,9 @@ _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
 _SHORT_ROWS = 60_000
 # Sums and differences of larger numbers may overflow.
 _LARGEST_VALUE = 1e305
+# With more categories, and fewer rows in each of them on average, a column looks like an identifier.
+_FEW_CATEGORIES = 50
+_ROWS_PER_CATEGORY = 10
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, wishes: Wishes) 
         wishes = replace(wishes, n_threads=1)
     found = _summaries(backend, per_shard, roles, wishes, weighted, limit)
     _check_sizes(names, found)
+    _warn_of_identifiers(names, found, roles)
     columns = tuple(
         Column(name, tuple(ordered(list(own.counts))) if isinstance(own, CategorySummary) else None)
         for name, own in zip(names, found, strict=True)
@@ -148,6 +153,23 @@ def _check_sizes(names: Sequence[str], found: Sequence[NumericSummary | Category
                     f"Column {name!r} contains {largest:g}; sums of such numbers would overflow."
                     " Divide the column by a constant, or replace the value."
                 )
+
+
+def _warn_of_identifiers(
+    names: Sequence[str], found: Sequence[NumericSummary | CategorySummary], roles: Roles
+) -> None:
+    """Categories of a few rows each are learned by heart, and say nothing of new rows."""
+    for name, own, is_used in zip(names, found, roles.splits | roles.leaves, strict=True):
+        if not is_used or isinstance(own, NumericSummary) or len(own.counts) <= _FEW_CATEGORIES:
+            continue
+        n_rows = sum(own.counts.values())
+        if n_rows < _ROWS_PER_CATEGORY * len(own.counts):
+            warnings.warn(
+                f"Column {name!r} has {len(own.counts):,} categories in {n_rows:,} rows. A model"
+                " learns so many by heart: if it is an identifier or a date, leave it out or turn"
+                " it into a number; else group its values.",
+                stacklevel=2,
+            )
 
 
 def _counts(found: CategorySummary, column: Column) -> list[int]:
