@@ -109,6 +109,7 @@ def test_kinds_of_columns_and_dropped_ones(call: Call) -> None:
     n = 60
     columns = {
         "id": numbers(n, 9),
+        "__index_level_0__": numbers(n, 8),
         "": list(range(100, 100 + n)),
         "customer_id": list(range(n))[::-1],
         "region_id": [1, 2, 3] * 20,
@@ -128,7 +129,7 @@ def test_kinds_of_columns_and_dropped_ones(call: Call) -> None:
         "gaps": "number",
     }  # fmt: skip
     assert [column["name"] for column in found["dropped"]] == [
-        "id", "column_2", "customer_id", "name", "constant", "nothing"
+        "id", "__index_level_0__", "column_3", "customer_id", "name", "constant", "nothing"
     ]  # fmt: skip
     found = infer(
         call, columns, "--keep", "id,customer_id", "--drop", "x", "--categorical", "region_id"
@@ -254,6 +255,38 @@ def test_monotone(call: Call, loans_csv: Path) -> None:
     assert "must be NAME:+1 or NAME:-1" in call(*words, "age", code=2).stderr
     assert "have no order" in call(*words, "region:+1", code=2).stderr
     assert "is not used by the model" in call(*words, "id:+1", code=2).stderr
+
+
+def test_names_with_commas_and_blanks(call: Call) -> None:
+    n = 60
+    columns = {"debt, %": numbers(n), "row id": ["a"] * n, "y": numbers(n, 1)}
+    write_csv(Path("t.csv"), pa.table(columns))
+    words = ("fit", "t.csv", "--target", "y", *QUICK)
+    said = call(*words, "--monotone", "debt, %:+1").stdout
+    assert glassleaf.load("model.json").monotonic_cst == {"debt, %": 1}
+    assert "--keep 'row id'" in said
+    call(*words, "--keep", "debt, %", "--drop", "row id")
+
+
+def test_truth_values_are_numbers_from_text_as_from_parquet(call: Call) -> None:
+    n = 60
+    car = [True, False, None, False, True, True] * 10
+    table = pa.table({"car": car, "x": numbers(n), "y": numbers(n, 1)})
+    pyarrow.parquet.write_table(table, "t.parquet")
+    shouted = [None if value is None else str(value).upper() for value in car]
+    write_csv(Path("t.csv"), table.set_column(0, "car", pa.array(shouted)))
+    models, scores = [], []
+    for name in ("t.csv", "t.parquet"):
+        call("fit", name, "--target", "y", "-o", f"{name}.json", *QUICK)
+        models.append(Path(f"{name}.json").read_text())
+        for model in ("t.csv.json", "t.parquet.json")[: len(models)]:
+            scores.append(call("predict", model, name, "--output", "-").stdout)
+    assert models[0] == models[1] and len(set(scores)) == 1
+    found = infer(call, {"car": shouted, "y": numbers(n, 1)}, "--categorical", "car")
+    assert found["columns"][0]["kind"] == "category"
+    mixed = ["true", "false", "maybe"] * 20
+    found = infer(call, {"car": mixed, "y": numbers(n, 1)})
+    assert found["columns"][0]["kind"] == "category"
 
 
 @pytest.mark.parametrize(

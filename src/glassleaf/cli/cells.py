@@ -23,6 +23,7 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 WITH_COMMA = r"^[+-]?\d+(\.\d{3})*,\d+$"
 # 01234 is a code, not the number 1234.
 CODE = r"^0\d+$"
+TRUTH = r"^(?i:true|false)$"
 DATE = (
     r"^(\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
     r"|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d{1,2}/\d{1,2})$"
@@ -56,6 +57,16 @@ def parsed_numbers(text: Any) -> tuple[Floats, Rows]:
     values = as_floats(compute.cast(usable, pa.float64()))
     is_bad = ~as_flags(compute.fill_null(is_number, True)) | np.isinf(values)
     return values, np.flatnonzero(is_bad)
+
+
+def are_truths(text: Any) -> bool:
+    """Whether all cells that are there are truth values, and some are there."""
+    return share_matching(text, TRUTH) == 1.0
+
+
+def truths_as_numbers(text: Any) -> Floats:
+    """1 for true, 0 for false, NaN where missing: what tables that know truth values give."""
+    return as_floats(compute.equal(compute.utf8_lower(text), "true"))
 
 
 def as_floats(column: Any) -> Floats:

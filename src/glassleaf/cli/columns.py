@@ -136,6 +136,8 @@ def _learned(name: str, column: Any, reading: Reading, is_category: bool) -> Kno
             dotted = cells.with_point(text, reading.decimal)
             if cells.share_matching(text, cells.CODE) > 0:
                 return _category(name, text, "codes with leading zeros")
+            if cells.are_truths(text):
+                return _number(name, cells.truths_as_numbers(text), "number: true is 1")
             if cells.share_matching(dotted, cells.NUMBER) >= MOSTLY:
                 return _number(name, reading.parsed(name, text))
         return _category(name, text)
@@ -160,10 +162,10 @@ def unusable_type(name: str, kind: Any) -> DataError:
     )
 
 
-def _number(name: str, values: Floats) -> Known:
+def _number(name: str, values: Floats, words: str = "number") -> Known:
     look = NumberLook()
     look.add(values)
-    return Known(name, values, False, "number", look)
+    return Known(name, values, False, words, look)
 
 
 def _category(name: str, values: Any, words: str = "category") -> Known:

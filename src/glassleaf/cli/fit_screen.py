@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ class Screen:
         if wanted.weight:
             lines.append(("weights", wanted.weight))
         for column in found.dropped:
-            hint = f"; to keep it: --keep {column.name}" if column.can_keep else ""
+            hint = f"; to keep it: --keep {shlex.quote(column.name)}" if column.can_keep else ""
             lines.append(("dropped", f"{column.name}: {column.why}{hint}"))
         grid = rich_table.Table.grid(padding=(0, 2))
         grid.add_column(style="bold")

@@ -140,11 +140,16 @@ def _value(text: str) -> Any:
         return text
 
 
+def _items(text: str, names: Sequence[str]) -> list[str]:
+    """What an option lists with commas; a name may have one of its own."""
+    return [text] if text.rpartition(":")[0] in names else text.split(",")
+
+
 def monotone_columns(given: Sequence[str], inferred: Inferred) -> dict[str, int]:
     """NAME:+1, several of them with commas or by repeating the option."""
     names = [column.name for column in inferred.known]
     out: dict[str, int] = {}
-    for item in (part.strip() for text in given for part in text.split(",")):
+    for item in (part.strip() for text in given for part in _items(text, names)):
         name, colon, sign = item.rpartition(":")
         if not colon or sign not in ("+1", "-1", "1", "0"):
             raise CallError(f"--monotone {item!r} must be NAME:+1 or NAME:-1.")

@@ -24,7 +24,9 @@ _MANY_CATEGORIES = 100
 _COMPARED = 1 << 17
 _MOST_LABELS = 100_000
 
-_NAMED_ID = re.compile(r"^(id|uuid|guid|index|row_?id|row|unnamed: \d+)$", re.IGNORECASE)
+_NAMED_ID = re.compile(
+    r"^(id|uuid|guid|index|row_?id|row|unnamed: \d+|__index_level_\d+__)$", re.IGNORECASE
+)
 _LIKE_ID = re.compile(r"([_ .-](id|uuid|guid|key|no|nr)|[a-z]I[dD])$")
 
 
