@@ -40,7 +40,7 @@ _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
 _SHORT_ROWS = 60_000
 # Sums and differences of larger numbers may overflow.
 _LARGEST_VALUE = 1e305
-# With more categories, and fewer rows in each of them on average, a column looks like an identifier.
+# With more categories, and fewer rows in each on average, a column looks like an identifier.
 _FEW_CATEGORIES = 50
 _ROWS_PER_CATEGORY = 10
 
