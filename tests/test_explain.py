@@ -242,12 +242,12 @@ def test_a_scale_is_written_down_where_a_formula_has_it(rng):
         points = re.search(rf"\n  {re.escape(name)}: (.*)", text)[1]
         x, score = np.array([p.split(" → ") for p in points.split(", ")], dtype=float).T
         assert list(score[:2]) == [-3.5, -2.75]
-        found += float(factor) * np.interp(X[name.removeprefix("score(")[:-1]], x, score)
+        found += float(factor) * np.interp(X[name.removeprefix("rank(")[:-1]], x, score)
     np.testing.assert_allclose(found, model.predict(X), atol=1e-2)
-    assert "score(assets)" not in model.export_text(max_terms=1)
-    assert "score(age)" in model.export_text(max_terms=1)
+    assert "rank(assets)" not in model.export_text(max_terms=1)
+    assert "rank(age)" in model.export_text(max_terms=1)
     plain = bare.regressor(**{**settings, "transform": "none"}).fit(X, z[:, 0])
-    assert "score(" not in plain.export_text()
+    assert "rank(" not in plain.export_text()
 
 
 def test_a_formula_names_the_curve_beside_its_number(rng):
@@ -427,7 +427,7 @@ def test_ranges_of_transformed_numbers_are_in_their_own_units(rng):
     X = pd.DataFrame({"amount": rng.lognormal(0, 2, 500)})
     ranked = bare.regressor(max_depth=0, transform="rank", clamp=True).fit(X, np.log(X["amount"]))
     low, high = X["amount"].min(), X["amount"].max()
-    assert f"·score(amount)\n  within amount {low:.6g} to {high:.6g}\n" in model_text(
+    assert f"·rank(amount)\n  within amount {low:.6g} to {high:.6g}\n" in model_text(
         explain(ranked)
     )
 

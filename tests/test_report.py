@@ -623,7 +623,7 @@ def test_the_page_explains_what_its_formulas_have_and_nothing_else(kind):
     page = embedded(model.report(*test_rows(kind)).html())
     formulas = model.export_text(max_terms=None)
     legend = page["intro"]["leaf"]
-    assert ("score(x)" in legend) == ("score(" in formulas) == bool(page["scales"]["texts"])
+    assert ("rank(x)" in legend) == ("rank(" in formulas) == bool(page["scales"]["texts"])
     assert ("curve(x)" in legend) == ("curve(" in formulas)
     assert ("clip(x" in legend) == ("within" in formulas)
     listed = ["".join(parts) for parts in page["scales"]["texts"]]

@@ -168,7 +168,7 @@ def _legend(model: PlainModel, scale: Scale, has_curves: bool) -> str:
         else "Bars compare a column between the leaves; with --data FILE they show its weight."
     )
     rescaled = any(is_rescaled(column.knots) for column in model.columns)
-    own_scale = " score(x): x on a scale of its own." if rescaled else ""
+    own_scale = " rank(x): x by its rank, -3.5 to 3.5." if rescaled else ""
     curves = " curve(x): what bends, the same curve in all leaves." if has_curves else ""
     return f"A leaf adds up a score: {link}. {bars}{own_scale}{curves}"
 

@@ -199,7 +199,7 @@ def fills_text(explanation: ModelExplanation) -> str:
 
 _CURVES_INTRO = "Curves, the same in all leaves: linear between these points, constant beyond"
 SCALES_INTRO = (
-    "score(x) is x by its rank among the training rows (0 in the middle, a sixth of the rows above"
+    "rank(x) is x by its rank among the training rows (0 in the middle, a sixth of the rows above"
     " 1, one in 44 above 2): linear between these points, constant beyond"
 )
 
@@ -228,7 +228,7 @@ def curve_texts(explanation: ModelExplanation) -> list[str]:
 
 
 def scale_texts(explanation: ModelExplanation, max_terms: int | None) -> dict[str, str]:
-    """By feature, every scale in the formulas at its points: ``score(age): 18 → -3.5, ...``."""
+    """By feature, every scale in the formulas at its points: ``rank(age): 18 → -3.5, ...``."""
     shown = {
         explanation.terms[t].feature
         for leaf in explanation.leaves
@@ -252,8 +252,8 @@ def _points_text(points: Knots, least_digits: int) -> str:
 
 
 def column_text(name: str, knots: Knots | None) -> str:
-    """A number as a formula names it: ``age``, or ``score(age)`` on the scale of its transform."""
-    return f"score({words.name(name)})" if is_rescaled(knots) else words.name(name)
+    """A number as a formula names it: ``age``, or ``rank(age)`` on the scale of its transform."""
+    return f"rank({words.name(name)})" if is_rescaled(knots) else words.name(name)
 
 
 def is_rescaled(knots: Knots | None) -> bool:

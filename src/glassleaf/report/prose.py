@@ -33,7 +33,7 @@ _INTRO = {
     "curves": "Some features do not act along a straight line. What the line misses is a curve,"
     " learned once; every leaf adds it with a weight of its own, the coefficient of curve(x) in its"
     " formula. Over the training rows a curve has about mean 0 and spread 1. Between the dots it is"
-    " straight (along score(x), where the formula has that), beyond them constant.",
+    " straight (along rank(x), where the formula has that), beyond them constant.",
     "densities": "Grey bars show where the test rows of this report lie; the model keeps no"
     " histogram of its training rows. Where there are hardly any, a curve says little.",
     "what_if": "Change a value and see at once where the row goes, what each feature adds, and what"
@@ -93,7 +93,7 @@ def _how_to_read(model: ModelExplanation) -> str:
     pieces = [
         "clip(x, a, b) is x held between a and b: what the leaf saw in training or, where a feature"
         " has far-out values, its outer 1% quantiles. " * is_held,
-        "score(x) is x on a scale of its own, by its rank. "
+        "rank(x) is x by its rank among the training rows, on a scale from -3.5 to 3.5. "
         * any(is_rescaled(feature.knots) for feature in model.features),
         "curve(x) is a function of x that all leaves share, drawn below. " * bool(model.curves),
         "[x = a] is 1 if x is a, else 0, and so for a category that training never saw; beside it"

@@ -60,11 +60,11 @@ function confusionTable(view) {
     h("table", {}, h("thead", {}, head), h("tbody", {}, lines)));
 }
 
-/* What a reader needs to compute score(x) by hand. */
+/* What a reader needs to compute rank(x) by hand. */
 function scaleList(view) {
   const { intro, texts } = view.scales;
   if (!texts.length) return null;
-  return disclosure("score(x) of every feature that has one, point by point", false,
+  return disclosure("rank(x) of every feature that has one, point by point", false,
     [h("p", { class: "quiet" }, intro), ...texts.map((parts) => h("p", { class: "quiet" }, around(parts)))]);
 }
 

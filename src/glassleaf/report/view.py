@@ -104,7 +104,7 @@ def _term_parts(text: str, name: str) -> Parts:
 
 
 def _scales(model: ModelExplanation) -> list[Parts]:
-    """The points of every score(x) in the formulas."""
+    """The points of every rank(x) in the formulas."""
     return [_term_parts(text, words.name(k)) for k, text in scale_texts(model, None).items()]
 
 
