@@ -430,3 +430,13 @@ def test_extreme_class_weights_leave_the_model_finite():
     X = np.random.default_rng(0).normal(size=(200, 3))
     model = ModelTreeClassifier(class_weight={0: 1, 1: 1e16}).fit(X, X[:, 0] > 0)
     assert np.isfinite(model.tree_.intercept).all()
+
+
+def test_one_row_that_is_no_table_says_how_to_make_it_one():
+    table = pd.DataFrame({"a": ["x", "y"] * 50, "b": np.arange(100.0)})
+    model = ModelTreeRegressor().fit(table, table["b"])
+    for row, kind in ((table.iloc[0], "Series"), (table.iloc[0].to_dict(), "dict")):
+        with pytest.raises(
+            ValueError, match=rf"X is a {kind}, and a table is needed.*iloc\[\[0\]\]"
+        ):
+            model.predict(row)

@@ -41,7 +41,7 @@ def test_classes_by_group(rng, favorable):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_scores_and_a_card(kind):
     model, X, y = fitted(kind)
-    groups = group_scores(model, X, y, X["a"] > 0)
+    groups = group_scores(model, X, y, (X["a"] > 0).to_numpy())
     card = model_card(model, name="A model", scores={"R2": 0.5}, groups=groups)
     assert card.startswith("# A model\n") and "To be filled in" in card
     assert "### By group" in card and "| True |" in card
@@ -52,6 +52,17 @@ def test_every_kind_has_scores_and_a_card(kind):
         assert scores["mean_error"] == pytest.approx(error.mean())
         assert scores["mean_absolute_error"] == pytest.approx(np.abs(error).mean())
         assert scores["root_mean_squared_error"] == pytest.approx(np.sqrt((error**2).mean()))
+
+
+def test_a_card_has_all_terms_and_names_the_groups():
+    model, X, y = fitted("binary")
+    groups = group_scores(model, X, y, "t")
+    card = model_card(model, groups=groups)
+    assert "smaller terms" not in card and "### By t\n" in card and "\n| t | rows |" in card
+    assert {group.by for group in groups} == {"t"}
+    assert "smaller term" in model_card(model, max_terms=1)
+    named = group_scores(model, X, y, pd.Series(X["t"], name="colour"))
+    assert "### By colour\n" in model_card(model, groups=named)
 
 
 def test_a_group_without_a_class_has_no_rate():

@@ -51,6 +51,7 @@ from glassleaf.table import (
     column_signs,
     frame_table,
     is_frame,
+    is_one_row_or_column,
     raw_pieces,
     select_columns,
 )
@@ -376,6 +377,11 @@ class _ModelTree(Deployable, BaseEstimator):
                     " at least one of each is needed."
                 )
             return table
+        if is_one_row_or_column(X):
+            raise ValueError(
+                f"X is a {type(X).__name__}, and a table is needed. One row of a DataFrame is a"
+                " table as df.iloc[[0]] or df[:1]; a dict is scored by model.scorer()(X)."
+            )
         X = _plain_array(X)
         text = _is_text_array(X)
         checked = validate_data(

@@ -25,9 +25,6 @@ from glassleaf.parameters import changed
 
 Floats = NDArray[np.float64]
 
-# Terms of every formula in a model card.
-_TERMS = 5
-
 
 @dataclass(frozen=True)
 class GroupScores(Record):
@@ -38,9 +35,11 @@ class GroupScores(Record):
     not (``false_positive_rate``), mean target and mean prediction of that class, AUC and log loss;
     for numbers: mean target, mean prediction, mean error, mean absolute error and root of the mean
     squared error. NaN where a group has no such rows. ``ratio`` is the selection rate (or mean
-    prediction) as a share of the largest among the groups.
+    prediction) as a share of the largest among the groups. ``by`` is the column that makes the
+    groups, empty if it has no name.
     """
 
+    by: str
     group: str
     rows: int
     share: float
@@ -78,6 +77,7 @@ def group_scores(
     model = fitted(estimator, needs_coefficients=False)
     matrix = model.matrix(X)
     groups = _groups(X, by, len(matrix))
+    column = by if isinstance(by, str) else str(getattr(by, "name", None) or "")
     weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, float)
     output = -1
     if model.classes is not None and favorable is not None:
@@ -93,6 +93,7 @@ def group_scores(
     largest = max(scores[key] for _, scores in found.values())
     out = [
         GroupScores(
+            by=column,
             group=name,
             rows=int(here.sum()),
             share=float(weight[here].sum() / weight.sum()),
@@ -169,6 +170,7 @@ def model_card(
     contact: str = "",
     scores: Mapping[str, float] | None = None,
     groups: Sequence[GroupScores] = (),
+    max_terms: int | None = None,
 ) -> str:
     """A model card in Markdown: what the model is, what it says, how well, for whom.
 
@@ -182,6 +184,8 @@ def model_card(
         Scores on held-out rows.
     groups : sequence of GroupScores, default=()
         From ``group_scores``.
+    max_terms : int or None, default=None
+        Terms of every formula that are written down, the most influential first; None: all.
 
     Returns
     -------
@@ -195,7 +199,7 @@ def model_card(
         "## Model\n\n" + _model_part(estimator, explanation),
         "## Training data\n\n" + _data_part(explanation, escaped(data, 10_000) or open_question),
         "## Performance\n\n" + _score_part(scores) + _group_part(groups),
-        "## What it says\n\n" + _leaf_part(explanation),
+        "## What it says\n\n" + _leaf_part(explanation, max_terms),
         "## Features\n\n" + _feature_part(explanation),
         "## Limits and risks\n\n"
         + (escaped(limits, 10_000) or open_question)
@@ -248,23 +252,29 @@ def _group_part(groups: Sequence[GroupScores]) -> str:
         ]
         for group in groups
     ]  # fmt: skip
-    header = ["group", "rows", *(name.replace("_", " ") for name in names), "ratio to the highest"]
-    return "\n\n### By group\n\n" + table(header, rows)
+    by = escaped(groups[0].by, 100)
+    header = [
+        by or "group",
+        "rows",
+        *(name.replace("_", " ") for name in names),
+        "ratio to the highest",
+    ]
+    return f"\n\n### By {by or 'group'}\n\n" + table(header, rows)
 
 
-def _leaf_part(explanation: ModelExplanation) -> str:
+def _leaf_part(explanation: ModelExplanation, max_terms: int | None) -> str:
     rows = []
     for leaf in explanation.leaves:
-        scores = [formula(explanation, leaf, k, _TERMS) for k in range(len(explanation.outputs))]
+        scores = [formula(explanation, leaf, k, max_terms) for k in range(len(explanation.outputs))]
         said = target_text(explanation, leaf.target)
         rows.append(
             [
                 str(leaf.leaf), escaped(leaf.rule_text, 500), str(leaf.rows),
-                escaped(said, 300), "<br>".join(escaped(score, 1000) for score in scores),
+                escaped(said, 300), "<br>".join(escaped(score, 100_000) for score in scores),
             ]
         )  # fmt: skip
     out = table(["leaf", "rule", "rows", "target", "score"], rows)
-    for intro, texts in function_lists(explanation, _TERMS):
+    for intro, texts in function_lists(explanation, max_terms):
         out += f"\n\n{escaped(intro, 500)}:\n\n"
         out += "\n".join(f"- {escaped(text, 4000)}" for text in texts)
     return out

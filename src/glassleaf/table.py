@@ -296,6 +296,12 @@ def is_frame(X: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
+def is_one_row_or_column(X: Any) -> bool:
+    """Whether X has names but only one dimension: a Series, or a dict."""
+    is_dict = isinstance(X, Mapping) and not sparse.issparse(X)  # some sparse arrays are dicts
+    return is_dict or bool(nw.dependencies.is_into_series(X))
+
+
 def frame_table(X: Any) -> FrameTable:
     """A named table, checked for the things that narwhals leaves open."""
     frame = nw.from_native(X, eager_only=True)
