@@ -408,6 +408,15 @@ def test_a_few_far_values_do_not_hide_the_rest(rng):
 # --- formulas ------------------------------------------------------------------------------------
 
 
+def test_names_as_short_as_those_of_functions_are_found(rng):
+    X = pd.DataFrame(np.sinh(3 * rng.normal(size=(400, 2))), columns=["r", "c"])
+    y = np.sign(X["r"]) * np.log1p(abs(X["r"])) + np.cbrt(X["c"])
+    model = ModelTreeRegressor(max_depth=0, transform="rank", clamp=True).fit(X, y)
+    (leaf,) = page_view(model.report(X, y).contents)["leaves"]
+    parts = {tuple(term["text"][:2]) for term in leaf["formulas"][0]["terms"]}
+    assert {("clip(rank(", "r"), ("clip(rank(", "c")} <= parts
+
+
 def test_indicators_say_how_many_training_rows_have_them(rng):
     model, X, y = fitted("binary")
     nodes = model.apply(X)

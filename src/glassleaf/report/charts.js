@@ -9,7 +9,7 @@ function ticks(low, high, about = 5) {
   for (let t = Math.ceil(low / step) * step; t <= high + 1e-9 * step; t += step) {
     out.push(Math.abs(t) < 1e-9 * step ? 0 : t);
   }
-  return out;
+  return out.length < 2 && about < 20 ? ticks(low, high, about + 1) : out;
 }
 
 /* Large numbers on an axis: 20M. */

@@ -80,7 +80,7 @@ function inLine(largest) {
 function percent(share) {
   if (share === null || share === undefined || !isFinite(share)) return "–";
   if (share > 0 && share < 0.001) return "<0.1%";
-  if (share === 0 || share === 1) return 100 * share + "%";
+  if (share === 0 || Math.abs(share - 1) < 1e-9) return Math.round(100 * share) + "%";
   return (100 * share).toFixed(share > 0.995 || share < 0.005 ? 2 : 1) + "%";
 }
 

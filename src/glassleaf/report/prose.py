@@ -43,7 +43,7 @@ _INTRO = {
     "leaves": "One line per leaf: which rows it holds, and what came in training and in test.",
     "features": "Effect: how far a feature moves the scores within the leaves, as a share of all"
     " features. Gain: how much of the splits' improvement is due to splits on it. A feature may do"
-    " one, the other, or both.",
+    " one, the other, or both; first come those that do most of either.",
     "gains": "At every split, how promising other questions were: a quick estimate for all of them,"
     " by which the best few were chosen. These were then compared by how well two formulas really"
     " do, so that the one that was taken, in blue, need not be the highest here.",

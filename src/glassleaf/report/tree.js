@@ -1,5 +1,5 @@
 /* The tree from left to right: lines in SVG, nodes as elements that can be chosen. */
-const NODE = { inner: 136, leaf: 184, height: 62, down: 78, pad: 10, page: 1070, letter: 8 };
+const NODE = { inner: 136, leaf: 184, height: 62, down: 78, pad: 10, page: 1070 };
 
 function drawTree(view, onLeaf) {
   const depth = Math.max(...view.nodes.map((node) => node.depth));
@@ -69,13 +69,11 @@ function drawEdge(lines, from, to, node) {
   return edge;
 }
 
-/* What is asked, above the line to the child. */
+/* The answer that leads to the child, above the line to it; the question is in the box. */
 function edgeLabel(parts, from, to) {
   const start = from.x + NODE.inner + 19;
-  const letters = Math.floor((to.x - start - 6) / NODE.letter);
-  const [before, name, after] = parts;
-  const room = Math.max(letters - before.length - after.length, 8);
-  const label = h("div", { class: "edge-label" }, around([before, middle(name, room), after], parts.join("")));
+  const answer = [parts[0], "", parts[2].trim()];
+  const label = h("div", { class: "edge-label" }, around(answer, parts.join("")));
   label.style.left = start + "px";
   label.style.top = to.y + NODE.height / 2 - 22 + "px";
   label.style.width = to.x - start - 6 + "px";

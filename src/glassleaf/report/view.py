@@ -97,7 +97,7 @@ def _around(text: str, name: str) -> Parts:
 
 def _term_parts(text: str, name: str) -> Parts:
     """A term of a formula around the name of its feature, which may be as short as "c"."""
-    functions = re.match(r"(?:\[|curve\(|clip\(|score\()*", text)
+    functions = re.match(r"(?:\[|curve\(|clip\(|rank\()*", text)
     start = functions.end() if functions and text.startswith(name, functions.end()) else 0
     before, name, after = _around(text[start:], name)
     return [text[:start] + before, name, after]
