@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from problems import CURVED, FORMS, KINDS, fitted, later
 
-from glassleaf import explain
+from glassleaf import ModelTreeClassifier, explain
 
 matplotlib = needed.module("matplotlib")
 matplotlib.use("agg")
@@ -23,7 +23,7 @@ from glassleaf.plots import (  # noqa: E402
     RowDisplay,
     TreeDisplay,
 )
-from glassleaf.plots.style import NEGATIVE, NEUTRAL, POSITIVE  # noqa: E402
+from glassleaf.plots.style import INK, NEGATIVE, NEUTRAL, POSITIVE  # noqa: E402
 
 DISPLAYS = {
     "tree": lambda model, X, y, ax: TreeDisplay.from_estimator(model, ax=ax),
@@ -295,3 +295,46 @@ def test_formulas_in_names_are_not_drawn(rng):
         texts = [text.get_text() for text in drawn.figure_.findobj(matplotlib.text.Text)]
         assert any(r"\$" in text for text in texts)
         assert not any("$" in text.replace(r"\$", "") for text in texts)
+
+
+@pytest.mark.parametrize("kind, output", [("binary", 0), ("binary", -1), ("multiclass", 1)])
+def test_points_of_the_class_shown_are_filled(kind, output):
+    model, X, y = fitted(kind)
+    drawn = RegionDisplay.from_estimator(
+        model, X, ("a", "d"), y=y, output=output, max_points=len(X)
+    )
+    label = model.classes_[output]
+    sizes = {
+        (dots.get_label(), matplotlib.colors.to_hex(dots.get_facecolor()[0])): len(
+            dots.get_offsets()
+        )
+        for dots in drawn.ax_.collections
+        if isinstance(dots, matplotlib.collections.PathCollection)
+    }
+    other = model.classes_[output - 1] if kind == "binary" else "other classes"
+    n = int((np.asarray(y) == label).sum())
+    assert sizes == {(str(label), INK): n, (str(other), "#ffffff"): len(X) - n}
+
+
+def test_shares_have_no_bars_beyond_0_and_1(rng):
+    X = rng.normal(size=(400, 1))
+    model = ModelTreeClassifier(max_depth=0).fit(X, X[:, 0] > 0)
+    rows = X[np.argsort(X[:, 0])[-5:]]
+    drawn = CalibrationDisplay.from_estimator(model, rows, [True, True, True, True, False])
+    (bar,) = next(
+        lines.get_segments()
+        for lines in drawn.ax_.collections
+        if isinstance(lines, matplotlib.collections.LineCollection)
+    )
+    assert bar[:, 1].max() == pytest.approx(1.0) and bar[:, 1].min() > 0
+
+
+def test_a_tree_says_how_many_features_it_leaves_out():
+    model, _, _ = fitted("binary")
+    n = model.n_features_in_
+    some, all_of_them = (
+        [text.get_text() for text in TreeDisplay.from_estimator(model, max_features=k).ax_.texts]
+        for k in (2, n)
+    )
+    assert any(f"; 2 of {n} features" in text for text in some)
+    assert not any(" features" in text for text in all_of_them)

@@ -41,6 +41,7 @@ class LeafScores(Record):
     target: float
     name: str
     bins: tuple[tuple[float, float], ...]
+    are_shares: bool  # of a class, so that they lie between 0 and 1
 
 
 def score_leaves(
@@ -83,7 +84,8 @@ def score_leaves(
         )
         for rows in equal_groups(predicted, weights, n_bins)
     )
-    return LeafScores(tuple(found), overall, output_name(model, output), bins)
+    are_shares = model.classes is not None
+    return LeafScores(tuple(found), overall, output_name(model, output), bins, are_shares)
 
 
 def target_numbers(model: Fitted, y: Any, output: int, n_rows: int) -> Floats:

@@ -26,7 +26,9 @@ class GainDisplay:
     """One panel per feature: the gain of its candidates at a node, the chosen split in blue.
 
     Numbers have a line along their thresholds; categories, which have no order, one bar per
-    candidate, the best first.
+    candidate, the best first. Gains are those of the criterion, which finds the best few; with
+    ``rescore``, the split is the one of these that really gains most, and what it does is another
+    number: ``tree_.gain``, the gain that texts name.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class GainDisplay:
             plain_frame(panel)
             if panel is not self.ax_:
                 panel.set_yticklabels([])
-        self.ax_.set_ylabel("gain")
+        self.ax_.set_ylabel("gain by the criterion")
         return self
 
     def _panel(self, panel: Any, candidate: Candidate) -> None:

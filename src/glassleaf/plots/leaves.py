@@ -80,7 +80,9 @@ class CalibrationDisplay(LeafScoresDisplay):
         ends = [low - room, high + room]
         self.ax_.plot(ends, ends, color=FAINT, lw=1.5, zorder=0)
         self.ax_.plot(bins[:, 0], bins[:, 1], ".-", color=NEUTRAL, lw=1, label="tenths of the rows")
-        errors = [2 * leaf.error for leaf in leaves]
+        errors = np.tile([2 * leaf.error for leaf in leaves], (2, 1))
+        if self.scores.are_shares:
+            errors = np.minimum(errors, [target, 1 - target])
         self.ax_.errorbar(predicted, target, yerr=errors, fmt="none", ecolor=POSITIVE, alpha=0.6)
         sizes = [120 + 600 * leaf.share for leaf in leaves]
         self.ax_.scatter(predicted, target, s=sizes, color=POSITIVE, alpha=0.75, label="leaves")
@@ -143,7 +145,7 @@ class LiftDisplay(LeafScoresDisplay):
         end = max(lift.max(), predicted.max())
         for line, leaf, most in zip(lines, leaves, np.maximum(lift, predicted), strict=True):
             text = f"{leaf.lift:.2f}   {leaf.rows:,} rows ({words.percent(leaf.share)})"
-            self.ax_.text(most + 0.02 * end, line, text, va="center", fontsize=8)
+            self.ax_.text(most + 0.035 * end, line, text, va="center", fontsize=8)
         self.ax_.set_xlim(min(0.0, 1.1 * lift.min()), 1.6 * end)
         overall = words.number(self.scores.target, 4)
         self.ax_.set_xlabel(f"target / overall mean {overall} (mark: prediction)", fontsize=9)

@@ -19,6 +19,8 @@ _POINTS = 200
 class RegionDisplay:
     """The prediction over two numeric features; black lines are the borders of leaves.
 
+    A dashed line is where two classes are as likely. The other features are held at one value each.
+
     Parameters
     ----------
     surface : Slice
@@ -26,7 +28,9 @@ class RegionDisplay:
     points : ndarray of shape (n, 2) or None
         Rows to draw.
     colors : ndarray or None
-        Their targets.
+        Their targets; of classes, whether a row is of the one shown.
+    output : int
+        Position of the class that is shown; -1 is the last.
 
     Attributes
     ----------
@@ -37,6 +41,7 @@ class RegionDisplay:
     surface: Slice
     points: NDArray[np.float64] | None = None
     colors: NDArray[np.float64] | None = None
+    output: int = -1
 
     @classmethod
     def from_estimator(
@@ -60,7 +65,7 @@ class RegionDisplay:
             Rows that give the range, and points where the other features play no part.
         features : two names or positions
         y : array-like or None
-            Targets of the rows, to color the points.
+            Targets of the rows, to color the points; those of the class shown are filled.
         at : table of one row or None
             Values of the other features; None: their median (most frequent category) in X.
         output : int
@@ -74,8 +79,8 @@ class RegionDisplay:
         row = None if at is None else model.matrix(at)[0]
         surface = slice_of(model, matrix, columns, row, _POINTS, output)
         some = np.linspace(0, len(matrix) - 1, min(max_points, len(matrix))).astype(int)
-        colors = None if y is None else _as_numbers(model.classes, np.asarray(y)[some])
-        return cls(surface, matrix[some][:, list(columns)], colors).plot(ax=ax)
+        colors = None if y is None else _as_numbers(model.classes, np.asarray(y)[some], output)
+        return cls(surface, matrix[some][:, list(columns)], colors, output).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the regions."""
@@ -95,7 +100,7 @@ class RegionDisplay:
             self.ax_.contour(
                 x, y, surface.prediction, [0.5], colors=INK, linewidths=1.0, linestyles="dashed"
             )
-        self._points(limits)
+        self._points()
         self._leaf_numbers()
         bar = self.figure_.colorbar(image, ax=self.ax_)
         bar.set_label(label(surface.output_name, 40))
@@ -103,19 +108,31 @@ class RegionDisplay:
         self.ax_.set_ylabel(label(surface.names[1], 40))
         return self
 
-    def _points(self, limits: dict[str, float]) -> None:
+    def _points(self) -> None:
         if self.points is None:
             return
         x, y = self.surface.axes
-        given: dict[str, Any] = {"color": INK} if self.colors is None else {"c": self.colors}
-        if self.colors is not None:
-            given |= {"cmap": "RdBu" if limits else "viridis", **limits}
-        self.ax_.scatter(
-            self.points[:, 0], self.points[:, 1], s=9, alpha=0.8, linewidths=0.4, edgecolors=INK,
-            **given,
-        )  # fmt: skip
+        if self.colors is None:
+            self._scatter(self.points, color=INK)
+        elif self.surface.classes is None:
+            self._scatter(self.points, c=self.colors, cmap="viridis")
+        else:
+            self._points_of_classes(self.surface.classes)
         self.ax_.set_xlim(x[0], x[-1])
         self.ax_.set_ylim(y[0], y[-1])
+
+    def _points_of_classes(self, classes: tuple[Any, ...]) -> None:
+        """Filled and empty ones can be told apart on any ground."""
+        assert self.points is not None and self.colors is not None
+        other = label(classes[self.output - 1], 30) if len(classes) == 2 else "other classes"
+        for value, color, name in ((0, "white", other), (1, INK, label(classes[self.output], 30))):
+            self._scatter(self.points[self.colors == value], color=color, label=name)
+        self.ax_.legend(
+            fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False
+        )
+
+    def _scatter(self, points: NDArray[np.float64], **given: Any) -> None:
+        self.ax_.scatter(*points.T, s=11, alpha=0.85, linewidths=0.6, edgecolors=INK, **given)
 
     def _leaf_numbers(self) -> None:
         x, y = self.surface.axes
@@ -128,7 +145,7 @@ class RegionDisplay:
             )  # fmt: skip
 
 
-def _as_numbers(classes: tuple[Any, ...] | None, y: NDArray[Any]) -> NDArray[np.float64]:
-    if classes is None:
-        return y.astype(np.float64)
-    return np.array([classes.index(label) for label in y.tolist()]) / (len(classes) - 1)
+def _as_numbers(
+    classes: tuple[Any, ...] | None, y: NDArray[Any], output: int
+) -> NDArray[np.float64]:
+    return y.astype(np.float64) if classes is None else (y == classes[output]).astype(np.float64)

@@ -27,7 +27,7 @@ from glassleaf.plots.style import (
 # Inches that a level of the tree, a column of bars and a leaf take.
 _LEVEL, _COLUMN, _LEAF, _HEADER = 1.9, 1.05, 0.62, 1.15
 # Inches that the legend takes: in a narrower figure it would push everything else together.
-_LEGEND_WIDTH = 7.2
+_LEGEND_WIDTH = 8.2
 
 _LEGEND = "bars: influence on {} (spread of what the feature adds in the leaf){}"
 _SIGNS = "; blue: larger values raise it, orange: lower it, grey: no direction"
@@ -81,19 +81,21 @@ class TreeDisplay:
         self.ax_.set_ylim(-len(explanation.leaves) + 0.0, _HEADER / _LEAF - 0.3)
         self._branches(self._places(depth))
         self._leaves(depth * _LEVEL, names)
+        legend = self._legend(len(names))
         self.ax_.text(
-            width, 0.35 - len(explanation.leaves), self._legend(), fontsize=7, color=NEUTRAL,
+            width, 0.35 - len(explanation.leaves), legend, fontsize=7, color=NEUTRAL,
             ha="right", va="top",
         )  # fmt: skip
         return self
 
-    def _legend(self) -> str:
-        outputs = self.explanation.outputs
+    def _legend(self, n_shown: int) -> str:
+        outputs, n_features = self.explanation.outputs, len(self.explanation.features)
+        some = f"; {n_shown} of {n_features} features" if n_shown < n_features else ""
         if len(outputs) == 1:
-            return _LEGEND.format("the score", _SIGNS)
+            return _LEGEND.format("the score", _SIGNS) + some
         if self.output < 0:
-            return _LEGEND.format("the scores of all classes", "")
-        return _LEGEND.format(f"the score of {label(outputs[self.output])}", _SIGNS)
+            return _LEGEND.format("the scores of all classes", "") + some
+        return _LEGEND.format(f"the score of {label(outputs[self.output])}", _SIGNS) + some
 
     def _places(self, depth: int) -> dict[int, tuple[float, float]]:
         """Where every node stands: leaves in lines, inner nodes between their children."""
