@@ -166,6 +166,14 @@ def test_what_is_no_integer_need_not_be_whole(rng):
     assert not float(freely[0].changes[0].new).is_integer()
 
 
+def test_a_zero_written_by_hand_may_stand_for_a_fraction(rng):
+    X = pd.DataFrame({"rate": rng.uniform(size=800), "x": rng.normal(size=800)})
+    model = bare.regressor(max_depth=0, alpha=0).fit(X, X["rate"])
+    row = pd.DataFrame({"rate": [0], "x": [1]})
+    (answer,) = counterfactuals(model, row, 0.5, actionable=["rate"])
+    assert answer.changes[0].new == pytest.approx(0.5)
+
+
 def test_constant_columns_are_left_alone(rng):
     X = np.column_stack([rng.normal(size=300), np.ones(300)])
     model = bare.regressor(max_depth=1).fit(X, X[:, 0])

@@ -61,6 +61,11 @@ def test_a_card_has_all_terms_and_names_the_groups():
     assert "smaller terms" not in card and "### By t\n" in card and "\n| t | rows |" in card
     assert {group.by for group in groups} == {"t"}
     assert "smaller term" in model_card(model, max_terms=1)
+    two = model_card(model, groups=[*groups, *group_scores(model, X, y, X["u"])])
+    assert two.count("\n### By ") == 2 and "### By t\n" in two and "### By u\n" in two
+    assert two.count(f"| {groups[0].group} |") == card.count(f"| {groups[0].group} |")
+    with pytest.raises(ValueError, match="max_terms=-1 must be an integer >= 0 or None"):
+        model_card(model, max_terms=-1)
     named = group_scores(model, X, y, pd.Series(X["t"], name="colour"))
     assert "### By colour\n" in model_card(model, groups=named)
 
@@ -118,6 +123,8 @@ def test_a_card_names_the_settings_that_are_no_defaults(rng):
     said = card.partition("## Model\n")[2].partition("##")[0].replace("\\", "")
     assert "A single formula" in said
     assert "ModelTreeRegressor(coef_digits=3, max_depth=0)" in said and "significance" not in said
+    seeded = ModelTreeRegressor(max_leaf_nodes="auto", random_state=5).fit(X, X[:, 0])
+    assert "random\\_state=5" in model_card(seeded)
     tree = model_card(fitted("squared_error", max_depth=1)[0]).replace("\\", "")
     assert "A decision tree with 2 leaves (depth 1)" in tree
 

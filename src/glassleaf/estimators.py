@@ -379,8 +379,8 @@ class _ModelTree(Deployable, BaseEstimator):
             return table
         if is_one_row_or_column(X):
             raise ValueError(
-                f"X is a {type(X).__name__}, and a table is needed. One row of a DataFrame is a"
-                " table as df.iloc[[0]] or df[:1]; a dict is scored by model.scorer()(X)."
+                f"X is a {type(X).__name__}, and a table is needed: of a DataFrame, df.iloc[[0]] is"
+                " one of one row and df[['name']] one of one column; of a dict, make a DataFrame."
             )
         X = _plain_array(X)
         text = _is_text_array(X)
@@ -547,7 +547,8 @@ class ModelTreeRegressor(RegressorMixin, _ModelTree):
         this share of all cases. None: no test.
     categorical_features : "from_dtype", list of names or positions, mask, or None, \
 default="from_dtype"
-        Which columns are categories. "from_dtype": those of text or of a categorical type.
+        Which columns are categories. "from_dtype": those of text or of a categorical type. Many
+        categories of a few rows each are learned by heart; a warning names such a column.
     split_features, leaf_features : list of names or positions, mask, or None, default=None
         Which columns may split, and which may stand in the models; None: all.
     transform : {"auto", "none", "winsor", "rank"}, default="auto"

@@ -20,8 +20,8 @@ from glassleaf.explanations.markdown import escaped, table
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.scores import target_numbers
-from glassleaf.explanations.text import seen_text, target_text
-from glassleaf.parameters import changed
+from glassleaf.explanations.text import check_max_terms, seen_text, target_text
+from glassleaf.parameters import changed_parameters
 
 Floats = NDArray[np.float64]
 
@@ -191,6 +191,7 @@ def model_card(
     -------
     str
     """
+    check_max_terms(max_terms)
     explanation = explain(estimator)
     open_question = "*To be filled in.*"
     parts = [
@@ -217,10 +218,10 @@ def _model_part(estimator: Any, explanation: ModelExplanation) -> str:
         else "A single formula; no question is asked before."
     )
     link = link_text(explanation.link, explanation.classes)
-    given = ", ".join(f"{name}={value}" for name, value in changed(estimator).items())
+    given = ", ".join(f"{name}={value}" for name, value in changed_parameters(estimator).items())
     origin = (
-        f"{type(estimator).__name__}({given}) of glassleaf {__version__}, with the loss"
-        f" {explanation.loss}; all other settings are the defaults."
+        f"{type(estimator).__name__}({given}), fitted with the loss {explanation.loss}; all other"
+        f" settings on which results depend are the defaults. Written by glassleaf {__version__}."
     )
     return f"{shape} {escaped(link, 500)}.\n\n{escaped(origin, 3000)}"
 
@@ -241,8 +242,14 @@ def _score_part(scores: Mapping[str, float] | None) -> str:
 
 
 def _group_part(groups: Sequence[GroupScores]) -> str:
-    if not groups:
-        return ""
+    """A table for every column that makes groups."""
+    by_column: dict[str, list[GroupScores]] = {}
+    for group in groups:
+        by_column.setdefault(group.by, []).append(group)
+    return "".join(_group_table(column, own) for column, own in by_column.items())
+
+
+def _group_table(column: str, groups: Sequence[GroupScores]) -> str:
     names = list(groups[0].scores)
     rows = [
         [
@@ -252,7 +259,7 @@ def _group_part(groups: Sequence[GroupScores]) -> str:
         ]
         for group in groups
     ]  # fmt: skip
-    by = escaped(groups[0].by, 100)
+    by = escaped(column, 100)
     header = [
         by or "group",
         "rows",

@@ -19,7 +19,7 @@ T = TypeVar("T")
 # Squares and sums of squares of anything larger may overflow.
 LARGEST_NUMBER = 1e140
 
-_WITHOUT_RESULT = ("n_jobs", "random_state", "verbose")
+_WITHOUT_RESULT = ("n_jobs", "verbose")
 
 
 def whole_number(name: str, value: Any, minimum: int, *, none: str = "") -> int | None:
@@ -175,7 +175,7 @@ def n_threads(value: Any) -> int:
     return wanted if wanted > 0 else max(1, available + 1 + wanted)
 
 
-def changed(estimator: Any) -> dict[str, str]:
+def changed_parameters(estimator: Any) -> dict[str, str]:
     """Parameters that differ from their defaults, but for those that change no result."""
     default = signature(type(estimator)).parameters
     return {

@@ -147,8 +147,8 @@ def test_dates_are_refused_with_a_hint(call: Call) -> None:
         "then": [f"{k % 28 + 1}.12.2024" for k in range(n)], "y": numbers(n, 1),
     }))  # fmt: skip
     found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
-    assert "columns day,then hold dates" in found.stderr
-    assert "--drop day,then" in found.stderr
+    assert "columns 'day', 'then' hold dates" in found.stderr
+    assert "--drop day --drop then" in found.stderr
     call("fit", "t.csv", "--target", "y", *QUICK, "--drop", "day,then")
     call("fit", "t.csv", "--target", "y", *QUICK, "--drop", "then", "--categorical", "day")
 
@@ -268,6 +268,15 @@ def test_names_with_commas_and_blanks(call: Call) -> None:
     call(*words, "--keep", "debt, %", "--drop", "row id")
 
 
+def test_what_looks_like_an_identifier_is_said_once(call: Call) -> None:
+    n = 400
+    columns = {"city": [f"c{k % 80}" for k in range(n)], "x": numbers(n), "y": numbers(n, 1)}
+    write_csv(Path("t.csv"), pa.table(columns))
+    said = call("fit", "t.csv", "--target", "y", "--leaves", "1", "--folds", "2").stderr
+    assert said.count("Column 'city' has 80 categories in 400 rows") == 1
+    assert said.count("categories") == 1 and "UserWarning" not in said
+
+
 def test_truth_values_are_numbers_from_text_as_from_parquet(call: Call) -> None:
     n = 60
     car = [True, False, None, False, True, True] * 10
@@ -284,6 +293,18 @@ def test_truth_values_are_numbers_from_text_as_from_parquet(call: Call) -> None:
     assert models[0] == models[1] and len(set(scores)) == 1
     found = infer(call, {"car": shouted, "y": numbers(n, 1)}, "--categorical", "car")
     assert found["columns"][0]["kind"] == "category"
+    spoilt = ["true", "1", "maybe", "", "False", "0"]
+    write_csv(Path("new.csv"), pa.table({"car": spoilt, "x": numbers(6)}))
+    assert "'maybe' is no number" in call("predict", "t.csv.json", "new.csv", code=1).stderr
+    words = ("predict", "t.csv.json", "new.csv", "--on-error", "skip", "--output", "-")
+    kept = call(*words).stdout.splitlines()[1:]
+    assert len(kept) == 5
+    x = [numbers(6)[k] for k in (0, 1, 3, 4, 5)]
+    write_csv(Path("new.csv"), pa.table({"car": ["1", "1", "", "0", "0"], "x": x}))
+    predicted = [line.rpartition(",")[2] for line in call(*words).stdout.splitlines()[1:]]
+    assert predicted == [line.rpartition(",")[2] for line in kept]
+    write_csv(Path("new.csv"), pa.table({"car": ["true", "7"], "x": numbers(2)}))
+    assert "'true' is no number" in call("predict", "t.csv.json", "new.csv", code=1).stderr
     mixed = ["true", "false", "maybe"] * 20
     found = infer(call, {"car": mixed, "y": numbers(n, 1)})
     assert found["columns"][0]["kind"] == "category"

@@ -33,7 +33,8 @@ class Commands(typer_core.TyperGroup):  # type: ignore[misc]
 
     def invoke(self, context: Any) -> Any:
         try:
-            return super().invoke(context)
+            with screen.warnings_as_notes():
+                return super().invoke(context)
         except KeyboardInterrupt:
             screen.complain("interrupted")
             raise typer.Exit(INTERRUPTED) from None

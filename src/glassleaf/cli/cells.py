@@ -51,22 +51,20 @@ def share_matching(text: Any, pattern: str) -> float:
 
 
 def parsed_numbers(text: Any) -> tuple[Floats, Rows]:
-    """Cleaned text as numbers, NaN where missing; and the rows where it is no number."""
+    """Cleaned text as numbers, NaN where missing; and the rows where it is no number.
+
+    Beside nothing but zeros and ones, true is 1 and false is 0.
+    """
     is_number = compute.match_substring_regex(text, NUMBER)
     usable = compute.if_else(compute.fill_null(is_number, False), text, None)
     values = as_floats(compute.cast(usable, pa.float64()))
     is_bad = ~as_flags(compute.fill_null(is_number, True)) | np.isinf(values)
+    if np.isin(values, (0.0, 1.0)).sum() == (~np.isnan(values)).sum():
+        is_truth = as_flags(compute.match_substring_regex(text, TRUTH))
+        is_true = as_flags(compute.equal(compute.utf8_lower(text), "true"))
+        values[is_truth] = is_true[is_truth]
+        is_bad &= ~is_truth
     return values, np.flatnonzero(is_bad)
-
-
-def are_truths(text: Any) -> bool:
-    """Whether all cells that are there are truth values, and some are there."""
-    return share_matching(text, TRUTH) == 1.0
-
-
-def truths_as_numbers(text: Any) -> Floats:
-    """1 for true, 0 for false, NaN where missing: what tables that know truth values give."""
-    return as_floats(compute.equal(compute.utf8_lower(text), "true"))
 
 
 def as_floats(column: Any) -> Floats:

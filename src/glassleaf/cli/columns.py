@@ -115,11 +115,10 @@ def check_decimals(table: Any, reading: Reading) -> None:
 
 def dates_refused(names: list[str]) -> DataError:
     """What to do about columns of dates."""
-    listed = ",".join(names)
-    columns = f"column {names[0]!r} holds" if len(names) == 1 else f"columns {listed} hold"
-    return DataError(
-        f"{columns} dates; {DATE_HINT}, or leave them out: --drop {shlex.quote(listed)}"
-    )
+    listed = ", ".join(map(repr, names))
+    columns = f"column {listed} holds" if len(names) == 1 else f"columns {listed} hold"
+    options = " ".join(f"--drop {shlex.quote(name)}" for name in names)
+    return DataError(f"{columns} dates; {DATE_HINT}, or leave them out: {options}")
 
 
 def holds_dates(column: Any, reading: Reading) -> bool:
@@ -136,8 +135,8 @@ def _learned(name: str, column: Any, reading: Reading, is_category: bool) -> Kno
             dotted = cells.with_point(text, reading.decimal)
             if cells.share_matching(text, cells.CODE) > 0:
                 return _category(name, text, "codes with leading zeros")
-            if cells.are_truths(text):
-                return _number(name, cells.truths_as_numbers(text), "number: true is 1")
+            if cells.share_matching(text, cells.TRUTH) == 1:
+                return _number(name, reading.parsed(name, text), "number: true is 1")
             if cells.share_matching(dotted, cells.NUMBER) >= MOSTLY:
                 return _number(name, reading.parsed(name, text))
         return _category(name, text)
@@ -158,7 +157,7 @@ def unusable_type(name: str, kind: Any) -> DataError:
     """A column that is neither numbers nor text."""
     return DataError(
         f"column {name!r} has the type {kind}, which is no number and no text."
-        f" Leave it out: --drop {name!r}"
+        f" Leave it out: --drop {shlex.quote(name)}"
     )
 
 

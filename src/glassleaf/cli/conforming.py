@@ -16,7 +16,6 @@ import numpy as np
 
 from glassleaf.cli.cells import (
     Floats,
-    are_truths,
     as_flags,
     as_floats,
     cleaned,
@@ -27,7 +26,6 @@ from glassleaf.cli.cells import (
     numbers_as_text,
     parsed_numbers,
     plain_text,
-    truths_as_numbers,
     with_point,
 )
 from glassleaf.cli.chunks import Chunk, Source
@@ -94,8 +92,6 @@ class Reader:
             bad = np.flatnonzero(np.isinf(values))
         elif is_text(column):
             text = cleaned(plain_text(column), self.options.missing)
-            if are_truths(text):
-                return truths_as_numbers(text)
             values, bad = parsed_numbers(with_point(text, self.options.dialect.decimal))
         elif pa.types.is_null(column.type):
             return np.full(len(column), np.nan)

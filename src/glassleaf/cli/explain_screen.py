@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,13 +25,13 @@ _MOST_TERMS = 12
 
 
 def favorable_score(estimator: Any, given: str | None) -> Any:
-    """Which score is good for a row: "high", "low", or a class; of numbers, None is "high"."""
+    """What is good for a row, as ``reasons`` takes it."""
     classes = getattr(estimator, "classes_", None)
     if given is None and classes is not None:
-        choices = " or ".join(f"--favorable {label}" for label in classes[:3])
+        choices = " or ".join(f"--favorable {shlex.quote(str(label))}" for label in classes[:3])
         raise CallError(f"--reasons: say which class is good for the row, such as {choices}.")
     if given in (None, "high", "low"):
-        return given or "high"
+        return given
     return label_of(estimator, given, "--favorable")
 
 
@@ -70,7 +71,7 @@ def show_row(
     reasons: Sequence[Reason] | None,
     good: str,
 ) -> None:
-    """The way through the tree, then a bar for what every column added."""
+    """The way through the tree, then a bar for every column that added something."""
     out.print(text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(explanation)}"))
     for step in explanation.path:
         out.print(f"  {step.text}", style="cyan")
@@ -83,7 +84,7 @@ def show_row(
         out.print(f"What {'hurt most' if added else 'hurt: nothing'}{good}", style="bold")
     else:
         added = explanation.contributions
-        out.print(f"  What every column added; to the right: {_towards(estimator, which)}.")
+        out.print(f"  What columns added, if anything; to the right: {_towards(estimator, which)}.")
     out.print(_bars(added, values, which))
     if reasons is None:
         of = "" if which is None else f" of class {estimator.classes_[which]}"

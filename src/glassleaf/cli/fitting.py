@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -246,7 +247,9 @@ def _fold_scores(
     params = {**estimator.get_params(deep=False), **changes}
     copy = type(estimator)(**params)
     weight = part.weight
-    copy.fit(part.X.take(train), part.y[train], None if weight is None else weight[train])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit of all rows has said it
+        copy.fit(part.X.take(train), part.y[train], None if weight is None else weight[train])
     return all_scores(
         copy, part.X.take(held), part.y[held], None if weight is None else weight[held]
     )

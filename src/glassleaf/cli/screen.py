@@ -6,6 +6,7 @@ import codecs
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -52,6 +53,21 @@ def console(*, stderr: bool = False) -> Any:
 def note(text: str) -> None:
     """A line on standard error, out of the way of results."""
     console(stderr=True).print(text, style="yellow", soft_wrap=True)
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """What the library warns of is said like everything else, once."""
+    said = set[str]()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            note(str(message))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def complain(text: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-from glassleaf.errors import describe
 from glassleaf.explanations import frames, text
 from glassleaf.explanations.changes import Counterfactual, counterfactuals
 from glassleaf.explanations.fitted import NoCoefficientsError, fitted
@@ -85,8 +84,7 @@ def explain(
 
 def export_text(estimator: Any, max_terms: int | None = 6) -> str:
     """The model as text: the tree, every leaf's rule and formula, the features by importance."""
-    if max_terms is not None and (not isinstance(max_terms, int) or max_terms < 0):
-        raise ValueError(f"max_terms={describe(max_terms)} must be an integer >= 0 or None.")
+    text.check_max_terms(max_terms)
     return text.model_text(explain(estimator), max_terms)
 
 

@@ -109,7 +109,7 @@ def counterfactuals(
         Categories that a feature may take; by default all that training saw.
     integers : list of names or positions, or None, default=None
         Numbers that must be whole; None: the columns of ``row`` whose type says so, if it is a
-        DataFrame.
+        DataFrame and training saw nothing that speaks against it.
     probability : float or None, default=None
         Probability that the class wanted must have (two classes); None: it is the likeliest.
     max_changes : {1, 2}, default=2
@@ -139,7 +139,7 @@ def counterfactuals(
         raise ValueError(f"row has {len(matrix)} rows; one is needed.")
     values = matrix[0]
     goal = goal_of(model, values, target, probability)
-    whole = _whole_columns(row) if integers is None else integers
+    whole = _whole_columns(model, row) if integers is None else integers
     features = _features(model, values, actionable, immutable, bounds, levels, whole)
     search = _Search(model, values, goal)
     found = [search.one(feature) for feature in features]
@@ -150,12 +150,22 @@ def counterfactuals(
     return [answer for answer in answers if _is_needed(answer, answers)][:n]
 
 
-def _whole_columns(row: Any) -> list[int]:
-    """Columns of whole numbers or truth values; an array has one type, which says little."""
+def _whole_columns(model: Fitted, row: Any) -> list[int]:
+    """Columns of whole numbers or truth values; an array has one type, which says little.
+
+    In a row written by hand, 0 may stand for 0.0: the ends of what training saw must be whole, too.
+    """
     if not is_frame(row):
         return []
+    seen = model.tree.seen
     kinds = nw.from_native(row, eager_only=True).schema.values()
-    return [k for k, kind in enumerate(kinds) if kind.is_integer() or kind == nw.Boolean]
+    return [
+        k
+        for k, kind in enumerate(kinds)
+        if (kind.is_integer() or kind == nw.Boolean)
+        and float(seen.low[k]).is_integer()
+        and float(seen.high[k]).is_integer()
+    ]
 
 
 def _is_needed(answer: Counterfactual, answers: list[Counterfactual]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.formulas import (
     fills_text,
@@ -13,6 +14,11 @@ from glassleaf.explanations.formulas import (
     score_texts,
 )
 from glassleaf.explanations.model import Feature, ModelExplanation, Node
+
+
+def check_max_terms(max_terms: int | None) -> None:
+    if max_terms is not None and (not isinstance(max_terms, int) or max_terms < 0):
+        raise ValueError(f"max_terms={describe(max_terms)} must be an integer >= 0 or None.")
 
 
 def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:

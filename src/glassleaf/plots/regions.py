@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.explanations.fitted import fitted
+from glassleaf.explanations.scores import target_numbers
 from glassleaf.explanations.slices import Slice, slice_of
 from glassleaf.plots.style import INK, label, new_axes
 
@@ -79,7 +80,7 @@ class RegionDisplay:
         row = None if at is None else model.matrix(at)[0]
         surface = slice_of(model, matrix, columns, row, _POINTS, output)
         some = np.linspace(0, len(matrix) - 1, min(max_points, len(matrix))).astype(int)
-        colors = None if y is None else _as_numbers(model.classes, np.asarray(y)[some], output)
+        colors = None if y is None else target_numbers(model, y, output, len(matrix))[some]
         return cls(surface, matrix[some][:, list(columns)], colors, output).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -124,8 +125,8 @@ class RegionDisplay:
     def _points_of_classes(self, classes: tuple[Any, ...]) -> None:
         """Filled and empty ones can be told apart on any ground."""
         assert self.points is not None and self.colors is not None
-        other = label(classes[self.output - 1], 30) if len(classes) == 2 else "other classes"
-        for value, color, name in ((0, "white", other), (1, INK, label(classes[self.output], 30))):
+        shown = f"rows that are {label(classes[self.output], 30)}"
+        for value, color, name in ((0, "white", "other rows"), (1, INK, shown)):
             self._scatter(self.points[self.colors == value], color=color, label=name)
         self.ax_.legend(
             fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False
@@ -143,9 +144,3 @@ class RegionDisplay:
                 x[int(np.median(columns))], y[int(np.median(rows))], f"leaf {leaf}", fontsize=8,
                 ha="center", va="center", bbox=box,
             )  # fmt: skip
-
-
-def _as_numbers(
-    classes: tuple[Any, ...] | None, y: NDArray[Any], output: int
-) -> NDArray[np.float64]:
-    return y.astype(np.float64) if classes is None else (y == classes[output]).astype(np.float64)

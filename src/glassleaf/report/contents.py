@@ -17,7 +17,7 @@ from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.scores import entries
 from glassleaf.explanations.slices import typical_row
-from glassleaf.parameters import changed, row_weights
+from glassleaf.parameters import changed_parameters, row_weights
 from glassleaf.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.report.data_notes import DataNotes, data_notes
 from glassleaf.report.densities import Density, densities
@@ -118,7 +118,7 @@ def gather(
         version=__version__,
         date=_date(date),
         estimator=type(estimator).__name__,
-        settings=changed(estimator),
+        settings=changed_parameters(estimator),
         seen=bool(seen),
         rows=len(matrix),
         weights=None

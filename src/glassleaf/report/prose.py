@@ -156,8 +156,8 @@ def origin(contents: Contents) -> str:
     given = ", ".join(f"{name}={words.name(v, 70)}" for name, v in contents.settings.items())
     return (
         f"Written by glassleaf {contents.version}{on}. The model is {contents.estimator}({given}),"
-        f" fitted on {rows_text(model.rows)} with the loss {model.loss}; all other settings are the"
-        " defaults."
+        f" fitted on {rows_text(model.rows)} with the loss {model.loss}; all other settings on"
+        " which results depend are the defaults."
     )
 
 

@@ -302,7 +302,7 @@ def _relative(w: Floats) -> Floats:
 def _error(influence: Floats) -> float:
     """Standard error of a score whose influence values these are."""
     n = len(influence)
-    length = norm(influence, check_finite=False)  # overflows only where the result does
+    length = norm(influence, check_finite=False)  # does not square large numbers
     return float(length) / ((n - 1) * n) ** 0.5 if n > 1 else np.nan
 
 

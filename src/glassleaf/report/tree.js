@@ -29,7 +29,7 @@ function drawTree(view, onLeaf) {
     select: (id) => markChosen(items, id), showPath: (ids) => markPath(items, edges, ids) };
 }
 
-/* As wide as the page allows, and wide enough for a question on the line. */
+/* As wide as the page allows, and wide enough for an answer on the line. */
 function levelWidth(depth) {
   return Math.min(Math.max((NODE.page - NODE.leaf - 2 * NODE.pad) / Math.max(depth, 1), 270), 340);
 }
