@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from bare import classifier, regressor
 
+from glassleaf import ModelTreeRegressor, paper_settings
 from glassleaf.values import ANY_NUMBER
 
 # name: (criterion, renormalize, scale)
@@ -181,6 +182,16 @@ def test_stump_on_a_change_of_slope_splits_there():
     tree = regressor(max_depth=1, alpha=0).fit(X, np.abs(X[:, 0])).tree_
     np.testing.assert_allclose(tree.threshold[0], 0.0, atol=1e-12)
     np.testing.assert_allclose(tree.coef[1:, 0], [-1.0, 1.0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["MT-G", "MT-GR"])
+@pytest.mark.parametrize("mean, scale", [(0, 1), (0, 1e9), (1e6, 1), (1.6e9, 50)])
+def test_rounding_is_no_gain_in_any_unit(rng, method, mean, scale):
+    u = np.round(20 * rng.normal(size=200)) / 20
+    X = (mean + scale * u)[:, None]
+    model = ModelTreeRegressor(**{**paper_settings(method), "alpha": 0}, max_depth=3)
+    assert model.fit(X, 3 * (X[:, 0] - mean) / scale).get_n_leaves() == 1
+    assert model.fit(X, np.abs(X[:, 0] - mean) / scale).get_n_leaves() > 1
 
 
 # --- every criterion, renormalizer and loss ------------------------------------------------------

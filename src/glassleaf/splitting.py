@@ -14,7 +14,7 @@ from glassleaf.backends import Backend
 from glassleaf.binning import WHOLE, Block
 from glassleaf.design import Layout
 from glassleaf.losses import Loss
-from glassleaf.renormalizers import NO_UNITS, NodeUnits
+from glassleaf.renormalizers import NO_UNITS, NodeUnits, Unchanged
 from glassleaf.rescoring import Shortlist, best_rescored
 from glassleaf.search import (
     FeatureGains,
@@ -33,7 +33,8 @@ from glassleaf.weak_models import LinearModels, NodeModel, fixed_units
 
 Floats = NDArray[np.float64]
 
-# A gain below this share of the rows' weight (residuals are of order 1) is rounding.
+# A gain below this share of the rows' weight, times the gradients' units squared, is rounding
+# (residuals are of order 1).
 _NO_GAIN = 1e-18
 
 
@@ -130,7 +131,7 @@ def _best_splits(
 ) -> list[Split | None]:
     """The best split of every node, by the criterion or by what it really gains."""
     is_tested = limits.significance < 1
-    floors = [_NO_GAIN * node.model.weight for node in nodes]
+    floors = [_NO_GAIN * node.model.weight * _gain_unit(models, search, node) for node in nodes]
     best = [best_split(found[node.id], floor) for node, floor in zip(nodes, floors, strict=True)]
     if not (search.rescore or is_tested):
         return best
@@ -147,6 +148,15 @@ def _best_splits(
 def _may_split(node: Node, limits: Limits) -> bool:
     deep_enough = limits.max_depth is not None and node.depth >= limits.max_depth
     return not deep_enough and node.model.count >= 2 * limits.min_count
+
+
+def _gain_unit(models: Models, search: SplitSearch, node: Node) -> float:
+    """The largest unit of a gradient's entries, squared: 1 but where columns are raw."""
+    is_raw = isinstance(search.question.renormalizer, Unchanged) and not search.standardized
+    if not (is_raw and search.question.criterion.uses == "gradient" and models.uses_columns):
+        return 1.0
+    units = fixed_units(node.model, node.model, standardized=False)
+    return float(max(1.0, (units.factor**2 + units.shift**2).max(initial=0.0)))
 
 
 def all_gains(
