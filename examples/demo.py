@@ -42,7 +42,7 @@ def friedman() -> None:
     X = pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
     heading(
         "1  Friedman's function: what a straight line cannot follow",
-        "1000 rows of y = 10 sin(pi x0 x1) + 20 (x2 - 0.5)^2 + 10 x3 + 5 x4 + noise; x5 to x9 mean"
+        "1,000 rows of y = 10 sin(pi x0 x1) + 20 (x2 - 0.5)^2 + 10 x3 + 5 x4 + noise; x5 to x9 mean"
         f" nothing. R2 of {N_FOLDS}-fold cross-validation.",
     )
     compare(regressors(), X, y, KFold(N_FOLDS, shuffle=True, random_state=0), "r2")

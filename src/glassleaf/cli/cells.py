@@ -59,7 +59,7 @@ def parsed_numbers(text: Any) -> tuple[Floats, Rows]:
     usable = compute.if_else(compute.fill_null(is_number, False), text, None)
     values = as_floats(compute.cast(usable, pa.float64()))
     is_bad = ~as_flags(compute.fill_null(is_number, True)) | np.isinf(values)
-    if np.isin(values, (0.0, 1.0)).sum() == (~np.isnan(values)).sum():
+    if is_bad.any() and np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
         is_truth = as_flags(compute.match_substring_regex(text, TRUTH))
         is_true = as_flags(compute.equal(compute.utf8_lower(text), "true"))
         values[is_truth] = is_true[is_truth]

@@ -248,7 +248,7 @@ def _fold_scores(
     copy = type(estimator)(**params)
     weight = part.weight
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit of all rows has said it
+        warnings.simplefilter("ignore", UserWarning)  # the fit of all rows has said it
         copy.fit(part.X.take(train), part.y[train], None if weight is None else weight[train])
     return all_scores(
         copy, part.X.take(held), part.y[held], None if weight is None else weight[held]

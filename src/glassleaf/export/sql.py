@@ -1,9 +1,9 @@
 """The tree as SQL: one expression, or one view, for DuckDB, SQLite and PostgreSQL.
 
 A leaf is a sum, the tree a nest of CASE. Names and texts are quoted, and nothing of the model
-reaches the statement in any other way, but for labels in the comment before it, which cannot end
-it. Numbers are written with an exponent, which makes them doubles, and columns are cast to
-doubles, so that no engine computes in decimals.
+reaches the statement in any other way, but for labels and the prefix in the comment before it,
+which cannot end it. Numbers are written with an exponent, which makes them doubles, and columns
+are cast to doubles, so that no engine computes in decimals.
 """
 
 from __future__ import annotations

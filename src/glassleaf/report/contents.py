@@ -143,10 +143,10 @@ def _target_name(given: str | None, y: Any) -> str:
 
 
 def _title(given: str | None, target: str) -> str:
-    if given is not None and not isinstance(given, str):
-        raise TypeError(f"title={describe(given)} must be a text.")
     if given is None:
         return f"Model report: {target}" if target else "Model report"
+    if not isinstance(given, str):
+        raise TypeError(f"title={describe(given)} must be a text.")
     return given
 
 

@@ -58,8 +58,8 @@ class Report:
             for error in summary.errors
         ]
 
-    def markdown(self, figure_folder: str | None) -> str:
-        """Tables and notes; the figures as well, if they are in a folder beside the page."""
+    def markdown(self, *, with_figures: bool) -> str:
+        """Tables and notes, and the figures, which are in a folder beside the page."""
         parts = [f"    {self.command}", _about(self)]
         parts += [f"**{table.title}**\n\n{table.markdown()}" for table in self.tables()]
         if self.errors():
@@ -67,8 +67,8 @@ class Report:
         parts.append(
             "Data: " + "; ".join(f"{data.name}: {data.source}" for data in self.data) + "."
         )
-        if figure_folder is not None:
-            parts += [f"![{name}]({figure_folder}/{name}.png)" for name in self.figures]
+        if with_figures:
+            parts += [f"![{name}](figures/{name}.png)" for name in self.figures]
         return "\n\n".join(parts) + "\n"
 
     def json(self) -> str:
@@ -137,7 +137,7 @@ def versions() -> dict[str, str]:
 def write_report(report: Report, output: Path) -> None:
     title = "# The paper's evaluation, run again\n\n"
     output.mkdir(parents=True, exist_ok=True)
-    write_atomically(output / "report.md", (title + report.markdown("figures")).encode())
+    write_atomically(output / "report.md", (title + report.markdown(with_figures=True)).encode())
     write_atomically(output / "results.json", report.json().encode())
 
 
@@ -156,7 +156,7 @@ def write_docs(page: Path, report: Report) -> None:
     Without the figures: such a page is kept under version control, and they are not.
     """
     before, after = marked_page(page)
-    body = report.markdown(None)
+    body = report.markdown(with_figures=False)
     write_atomically(page, f"{before}{BEGIN}\n\n{body}\n{END}{after}".encode())
 
 
