@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 data = pytest.mark.skipif(
-    "GLASSLEAF_DATA" not in os.environ, reason="GLASSLEAF_DATA does not name the data's folder"
+    not os.environ.get("GLASSLEAF_DATA"), reason="GLASSLEAF_DATA does not name the data's folder"
 )
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import zoo
 from problems import FORMS, fitted
+from scipy import stats
 from sklearn import metrics
 
 import glassleaf
@@ -120,15 +121,34 @@ def test_intervals_of_numbers_are_those_of_the_bootstrap(measure, is_weighted, r
     assert scores._error(measure(y, p, w)[1]) == pytest.approx(drawn, rel=0.12)
 
 
+@pytest.mark.parametrize("better", ["second", "first"])  # which class has higher probabilities
+def test_ks_is_that_of_scipy_and_of_the_roc_curve(rng, better):
+    y = rng.integers(0, 2, size=300)
+    one = rng.normal((y if better == "second" else -y), 2.0).round(1)  # with ties
+    p = np.column_stack([-one, one])
+    found = scores.kolmogorov_smirnov(y, p, np.ones(300))[0]
+    assert found == pytest.approx(stats.ks_2samp(one[y == 0], one[y == 1]).statistic)
+    w = rng.gamma(1.0, size=300)
+    others, hits, _ = metrics.roc_curve(y, one, sample_weight=w, drop_intermediate=False)
+    found = scores.kolmogorov_smirnov(y, p, w)[0]
+    assert found == pytest.approx(np.abs(hits - others).max())
+
+
+def test_ks_of_one_class_is_not_known():
+    found = scores.kolmogorov_smirnov(np.ones(3, int), np.full((3, 2), 0.5), np.ones(3))
+    assert np.isnan(found[0])
+
+
 @pytest.mark.parametrize("is_weighted", [False, True])
-def test_interval_of_the_auc_is_that_of_the_bootstrap(is_weighted, rng):
+@pytest.mark.parametrize("measure", [scores.auc, scores.kolmogorov_smirnov])
+def test_intervals_of_rankings_are_those_of_the_bootstrap(measure, is_weighted, rng):
     y = rng.integers(0, 2, size=500)
     one = 1 / (1 + np.exp(-(y + rng.normal(size=500))))
     p = np.column_stack([1 - one, one])
     w = weights_of(rng, 500, is_weighted)
     rows = rng.integers(0, 500, size=(1000, 500))
-    drawn = np.std([scores.auc(y[some], p[some], w[some])[0] for some in rows])
-    assert scores._error(scores.auc(y, p, w)[1]) == pytest.approx(drawn, rel=0.12)
+    drawn = np.std([measure(y[some], p[some], w[some])[0] for some in rows])
+    assert scores._error(measure(y, p, w)[1]) == pytest.approx(drawn, rel=0.12)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +157,7 @@ def test_interval_of_the_auc_is_that_of_the_bootstrap(is_weighted, rng):
         ("squared_error", ["R²", "RMSE", "MAE", "Mean error"]),
         ("poisson, rank", ["D²", "Mean deviance", "Predicted / actual", "R²"]),
         ("gamma, clamp", ["D²", "Mean deviance"]),
-        ("binary", ["AUC", "Log loss", "Brier score", "Accuracy"]),
+        ("binary", ["AUC", "Gini", "KS", "Log loss", "Brier score", "Accuracy"]),
         ("multiclass", ["AUC", "Log loss", "Brier score", "Accuracy"]),
     ],
 )

@@ -149,6 +149,17 @@ def test_a_clamp_is_the_range_that_the_node_saw(rng, mixed, kind):
         assert np.isinf(tree.clamp_low[node, 4:]).all()
 
 
+def test_a_clamp_ends_at_the_very_number_that_was_seen(rng):
+    X = np.where(rng.random((500, 8)) < 0.2, 0.0, rng.exponential(size=(500, 8)).round(2))
+    model = ModelTreeRegressor(max_depth=2, transform="none", clamp=True)
+    leaf = model.fit(X, np.where(X[:, 0] > 1, X[:, 1], -X[:, 1])).apply(X)
+    tree = model.tree_
+    assert len(set(leaf)) > 1
+    for node in set(leaf):
+        np.testing.assert_array_equal(tree.clamp_low[node], X[leaf == node].min(axis=0))
+        np.testing.assert_array_equal(tree.clamp_high[node], X[leaf == node].max(axis=0))
+
+
 @pytest.mark.parametrize("how", ["subset", "one"])
 @pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
 def test_a_split_on_a_category_by_hand(rng, mixed, kind, how):

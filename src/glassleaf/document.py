@@ -61,7 +61,12 @@ def parse(text: bytes | str) -> Document:
         raise
     except RecursionError:
         raise ModelFileError("This is no intact model file: it is nested too deeply.") from None
-    except (ValueError, OverflowError) as error:  # JSON's own errors and those of its numbers
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ModelFileError(
+            f"This is no intact model file: it is not JSON ({error!s:.200})."
+            " It was cut off, changed by hand, or is another file."
+        ) from None
+    except (ValueError, OverflowError) as error:  # those of numbers
         raise ModelFileError(f"This is no intact model file: {error!s:.200}") from None
     return document
 

@@ -533,7 +533,8 @@ class ModelTreeRegressor(RegressorMixin, _ModelTree):
         Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
         model's loss.
     max_bins : int, default=255
-        A column with more distinct values is cut into so many bins of equal weight.
+        A column with more distinct values is cut into so many bins of equal weight. Where the
+        target jumps at a border, more bins and ``refine=True`` find it to the row.
     rescore : int, default=20
         So many of the criterion's best candidates are compared by what two models would really
         gain; 0: the criterion alone decides.

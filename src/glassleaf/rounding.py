@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
+# Units in the last place by which numbers may be off that were computed in other units and back.
+_LAST_PLACES = 4
+# So many digits before those must be zeros: by chance they are in one number of a thousand.
+_SPARE_DIGITS = 3
+_LARGEST_POWER = 300  # of ten, in a floating-point number
 _MOST_DIGITS = 17
 
 
@@ -48,3 +56,22 @@ def to_digits(number: float, digits: int) -> float:
     0.0123
     """
     return float(f"{number:.{digits}g}") if math.isfinite(number) else number
+
+
+def without_noise(
+    numbers: NDArray[np.float64], magnitude: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Short numbers where a change of units made up all further digits; others as they are.
+
+    ``magnitude`` is the largest number that was changed: its last digits may have been made up.
+
+    >>> without_noise(np.array([2.8e-17, 0.30000000000000004, 1 / 3]), np.ones(3))
+    array([0.        , 0.3       , 0.33333333])
+    """
+    noise = _LAST_PLACES * np.finfo(float).eps * magnitude
+    power = np.ceil(-np.log10(noise, out=np.zeros_like(noise), where=noise > 0)) - _SPARE_DIGITS
+    power = np.clip(power, -_LARGEST_POWER, _LARGEST_POWER)
+    # Dividing by a whole power of ten is exact to the last place, multiplying by a fraction is not.
+    up, down = 10.0 ** np.maximum(power, 0.0), 10.0 ** np.maximum(-power, 0.0)
+    short = np.rint(numbers / down * up) / up * down
+    return np.where(abs(short - numbers) <= noise, short, numbers)

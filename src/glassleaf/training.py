@@ -27,7 +27,7 @@ from glassleaf.progress import Observed, is_watched
 from glassleaf.pruning import prune_by_held_out, prune_weakest
 from glassleaf.records import category_sides, curve_covariances, mean_targets, what_was_seen
 from glassleaf.renormalizers import Renormalizer
-from glassleaf.rounding import to_digits
+from glassleaf.rounding import to_digits, without_noise
 from glassleaf.search import Question
 from glassleaf.splitting import Limits, Node, SplitSearch
 from glassleaf.table import Column, Table, column_name, raw_pieces, remembering
@@ -240,6 +240,9 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
         center, unit = node.model.center[stored], node.model.unit[stored]
         low[node.id, numeric] = center + unit * ranges.low[stored]
         high[node.id, numeric] = center + unit * ranges.high[stored]
+    ids = np.ix_([node.id for node in leaves], numeric)
+    magnitude = np.maximum(abs(low[ids]), abs(high[ids])).max(axis=0)
+    low[ids], high[ids] = without_noise(low[ids], magnitude), without_noise(high[ids], magnitude)
     for node in reversed(nodes):  # children come after their parents
         if node.children is not None:
             low[node.id] = low[list(node.children)].min(axis=0)

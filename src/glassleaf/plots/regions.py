@@ -14,6 +14,10 @@ from glassleaf.explanations.slices import Slice, slice_of
 from glassleaf.plots.style import INK, label, new_axes
 
 _POINTS = 200
+# What a leaf's label covers, in points of the grid (rows, columns).
+_LABEL = (12, 26)
+# Where in a leaf its label may stand, from below; the first is the best.
+_SHARES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9)
 
 
 @dataclass
@@ -137,10 +141,26 @@ class RegionDisplay:
 
     def _leaf_numbers(self) -> None:
         x, y = self.surface.axes
+        taken: list[tuple[int, int]] = []
         for leaf in np.unique(self.surface.leaf):
-            rows, columns = np.nonzero(self.surface.leaf == leaf)
+            row, column = _free_place(self.surface.leaf == leaf, taken)
+            taken.append((row, column))
             box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.8}
             self.ax_.text(
-                x[int(np.median(columns))], y[int(np.median(rows))], f"leaf {leaf}", fontsize=8,
-                ha="center", va="center", bbox=box,
-            )  # fmt: skip
+                x[column], y[row], f"leaf {leaf}", fontsize=8, ha="center", va="center", bbox=box
+            )
+
+
+def _free_place(region: NDArray[np.bool_], taken: list[tuple[int, int]]) -> tuple[int, int]:
+    """A row and column of a region, near its middle, where a label covers none of those before."""
+    rows, columns = np.nonzero(region)
+    places = []
+    for share in _SHARES:
+        row = int(np.quantile(rows, share, method="nearest"))
+        places.append((row, int(np.median(columns[rows == row]))))
+
+    def room(place: tuple[int, int]) -> float:
+        distances = (np.abs(np.subtract(place, other)) / _LABEL for other in taken)
+        return min((float(distance.max()) for distance in distances), default=1.0)
+
+    return max(places, key=lambda place: min(room(place), 1.0))  # the first of those with room

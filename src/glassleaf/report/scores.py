@@ -165,8 +165,10 @@ def _class_scores(y: Ints, p: Floats, constant: Floats, w: Floats) -> tuple[Scor
     several = p.shape[1] > 2
     hits = _average(p.argmax(axis=1) == y, w)
     guess = _average(constant.argmax(axis=1) == y, w)
+    ranking = auc_score(*auc(y, p, w), " Mean over the classes, each against the rest." * several)
     return (
-        auc_score(*auc(y, p, w), " Mean over the classes, each against the rest." * several),
+        ranking,
+        *(() if several else (_gini_score(ranking), _ks_score(*kolmogorov_smirnov(y, p, w)))),
         _smooth("Log loss", log_loss, y, p, constant, w,
                 "Mean surprise at the true class; 0 is perfect, and sure mistakes cost much."),
         _smooth("Brier score", brier, y, p, constant, w,
@@ -195,6 +197,40 @@ def auc_score(value: float, influence: Floats, of_what: str = "") -> Score:
     )
     low, high = _between_0_and_1(value, _error(influence))
     return Score("AUC", value, low, high, 0.5, meaning + of_what, DELONG)
+
+
+def _gini_score(auc: Score) -> Score:
+    value, low, high = (2 * number - 1 for number in (auc.value, auc.low, auc.high))
+    meaning = "Twice the AUC minus 1, as credit risk has it; 0 is a coin, 1 perfect."
+    return Score("Gini", value, low, high, 0.0, meaning, auc.interval)
+
+
+def _ks_score(value: float, influence: Floats) -> Score:
+    meaning = (
+        "Kolmogorov-Smirnov: the largest distance between the shares of the two classes below a"
+        " probability; 1 means that one probability separates them."
+    )
+    return Score("KS", value, *_between_0_and_1(value, _error(influence)), 0.0, meaning, DELTA)
+
+
+def kolmogorov_smirnov(y: Ints, p: Floats, w: Floats) -> tuple[float, Floats]:
+    """Largest distance between the two classes' shares up to a probability of the second.
+
+    At the largest distance its slope is zero, so that the place may count as known.
+    NaN where one of the classes has no rows.
+    """
+    positive = y == 1
+    if positive.all() or not positive.any():
+        return np.nan, np.zeros(len(y))
+    place = np.unique(p[:, 1], return_inverse=True)[1]
+    share = np.where(positive, w / w[positive].sum(), w / w[~positive].sum())
+    signed = np.where(positive, -share, share)
+    distance = np.bincount(place, weights=signed).cumsum()
+    best = int(np.abs(distance).argmax())
+    is_below = place <= best
+    sign = np.sign(distance[best])
+    below = np.where(positive, share[positive & is_below].sum(), share[~positive & is_below].sum())
+    return float(abs(distance[best])), sign * signed * (is_below - below) * len(y)
 
 
 def auc(y: Ints, p: Floats, w: Floats) -> tuple[float, Floats]:
