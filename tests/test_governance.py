@@ -41,7 +41,8 @@ def test_classes_by_group(rng, favorable):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_scores_and_a_card(kind):
     model, X, y = fitted(kind)
-    groups = group_scores(model, X, y, (X["a"] > 0).to_numpy())
+    favorable = model.classes_[-1] if hasattr(model, "classes_") else None
+    groups = group_scores(model, X, y, (X["a"] > 0).to_numpy(), favorable=favorable)
     card = model_card(model, name="A model", scores={"R2": 0.5}, groups=groups)
     assert card.startswith("# A model\n") and "To be filled in" in card
     assert "### By group" in card and "| True |" in card
@@ -56,23 +57,26 @@ def test_every_kind_has_scores_and_a_card(kind):
 
 def test_a_card_has_all_terms_and_names_the_groups():
     model, X, y = fitted("binary")
-    groups = group_scores(model, X, y, "t")
+    groups = group_scores(model, X, y, "t", favorable="good")
     card = model_card(model, groups=groups)
+    assert "rates are of the class good." in card
     assert "smaller terms" not in card and "### By t\n" in card and "\n| t | rows |" in card
     assert {group.by for group in groups} == {"t"}
     assert "smaller term" in model_card(model, max_terms=1)
-    two = model_card(model, groups=[*groups, *group_scores(model, X, y, X["u"])])
+    two = model_card(model, groups=[*groups, *group_scores(model, X, y, X["u"], favorable="bad")])
     assert two.count("\n### By ") == 2 and "### By t\n" in two and "### By u\n" in two
     assert two.count(f"| {groups[0].group} |") == card.count(f"| {groups[0].group} |")
     with pytest.raises(ValueError, match="max_terms=-1 must be an integer >= 0 or None"):
         model_card(model, max_terms=-1)
-    named = group_scores(model, X, y, pd.Series(X["t"], name="colour"))
+    named = group_scores(model, X, y, pd.Series(X["t"], name="colour"), favorable="good")
     assert "### By colour\n" in model_card(model, groups=named)
 
 
 def test_a_group_without_a_class_has_no_rate():
     model, X, y = fitted("binary")
-    found = group_scores(model, X, y, np.where(y == "good", "only good", "others"))
+    found = group_scores(
+        model, X, y, np.where(y == "good", "only good", "others"), favorable="good"
+    )
     scores = {group.group: group.scores for group in found}
     assert np.isnan(scores["only good"]["false_positive_rate"])
     assert np.isnan(scores["only good"]["auc"])
@@ -85,7 +89,7 @@ def test_hostile_text_stays_text(rng):
     model = bare.classifier(max_depth=1).fit(X, y)
     card = model_card(
         model, name="<script>", purpose="[x](javascript:1) ![](y)", groups=group_scores(
-            model, X, y, rng.choice(["<i>", "|", "\n\n# head"], 400)
+            model, X, y, rng.choice(["<i>", "|", "\n\n# head"], 400), favorable="<b>"
         ),
     )  # fmt: skip
     assert "<script" not in card and "<b>" not in card and "<i>" not in card
@@ -100,13 +104,17 @@ def test_hostile_text_stays_text(rng):
 def test_what_is_refused():
     model, X, y = fitted("binary")
     with pytest.raises(ValueError, match="by='nothing' is not a column"):
-        group_scores(model, X, y, "nothing")
+        group_scores(model, X, y, "nothing", favorable="good")
     with pytest.raises(ValueError, match="by has 3 entries"):
-        group_scores(model, X, y, [1, 2, 3])
+        group_scores(model, X, y, [1, 2, 3], favorable="good")
     with pytest.raises(ValueError, match="y has 3 entries"):
-        group_scores(model, X, y[:3], "t")
-    with pytest.raises(ValueError, match="favorable='maybe'"):
-        group_scores(model, X, y, "t", favorable="maybe")
+        group_scores(model, X, y[:3], "t", favorable="good")
+    for favorable in ("maybe", None):
+        with pytest.raises(ValueError, match="say which class is good to get, of 'bad', 'good'"):
+            group_scores(model, X, y, "t", favorable=favorable)
+    numbers, X, y = fitted("squared_error")
+    with pytest.raises(ValueError, match="favorable='good': the model predicts no classes"):
+        group_scores(numbers, X, y, "t", favorable="good")
 
 
 def test_a_card_lists_the_curves_once():

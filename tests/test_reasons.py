@@ -111,6 +111,18 @@ def test_no_neutral_value_where_a_curve_has_none(rng):
     assert not found and reason.neutral is None and reason.neutral_contribution is None
 
 
+def test_neutral_values_of_whole_numbers_are_whole(rng):
+    X = pd.DataFrame({"rooms": rng.integers(0, 9, 300), "x": rng.normal(size=300)})
+    model = bare.regressor(max_depth=0, alpha=0).fit(X, 2.0 * X["rooms"] + X["x"])
+    mean, row = X["rooms"].mean(), pd.DataFrame({"rooms": [0], "x": [-1.0]})
+    by_name = {reason.feature: reason for reason in reasons(model, row)[0]}
+    assert by_name["rooms"].neutral == round(mean) != mean
+    assert by_name["rooms"].neutral_contribution == pytest.approx(2.0 * (round(mean) - mean))
+    assert by_name["x"].neutral == pytest.approx(X["x"].mean())
+    as_floats = reasons(model, row.astype(float))[0]
+    assert as_floats[0].neutral == pytest.approx(mean)
+
+
 def test_favorable_class():
     model, X, _ = fitted("binary")
     for_good = reasons(model, X.iloc[:5], 6, favorable="good")

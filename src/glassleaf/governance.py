@@ -36,10 +36,11 @@ class GroupScores(Record):
     for numbers: mean target, mean prediction, mean error, mean absolute error and root of the mean
     squared error. NaN where a group has no such rows. ``ratio`` is the selection rate (or mean
     prediction) as a share of the largest among the groups. ``by`` is the column that makes the
-    groups, empty if it has no name.
+    groups, empty if it has no name; ``favorable`` the class, None for numbers.
     """
 
     by: str
+    favorable: Any
     group: str
     rows: int
     share: float
@@ -66,7 +67,7 @@ def group_scores(
     by : name of a column of X, or array-like of shape (n_samples,)
         What makes the groups. It need not be a feature of the model: give the values then.
     favorable : class label, default=None
-        The class that is good to get; None: the last one.
+        The class that is good to get. Classes need it, numbers have none.
     sample_weight : array-like of shape (n_samples,), default=None
 
     Returns
@@ -79,11 +80,7 @@ def group_scores(
     groups = _groups(X, by, len(matrix))
     column = by if isinstance(by, str) else str(getattr(by, "name", None) or "")
     weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, float)
-    output = -1
-    if model.classes is not None and favorable is not None:
-        if favorable not in model.classes:
-            raise ValueError(f"favorable={describe(favorable)} is not one of {model.classes}.")
-        output = model.classes.index(favorable)
+    output = _favorable_output(model, favorable)
     target = target_numbers(model, y, output, len(matrix))
     found = {}
     for name in dict.fromkeys(groups.tolist()):
@@ -94,6 +91,7 @@ def group_scores(
     out = [
         GroupScores(
             by=column,
+            favorable=favorable,
             group=name,
             rows=int(here.sum()),
             share=float(weight[here].sum() / weight.sum()),
@@ -103,6 +101,19 @@ def group_scores(
         for name, (here, scores) in found.items()
     ]
     return sorted(out, key=lambda group: -group.rows)
+
+
+def _favorable_output(model: Fitted, favorable: Any) -> int:
+    if model.classes is None:
+        if favorable is not None:
+            raise ValueError(f"favorable={describe(favorable)}: the model predicts no classes.")
+        return 0
+    if favorable not in model.classes:
+        labels = ", ".join(map(repr, model.classes))
+        raise ValueError(
+            f"favorable={describe(favorable)}: say which class is good to get, of {labels}."
+        )
+    return model.classes.index(favorable)
 
 
 def _groups(X: Any, by: Any, n_rows: int) -> NDArray[Any]:
@@ -136,7 +147,7 @@ def _scores(
             "mean_absolute_error": _mean(np.abs(error), weight),
             "root_mean_squared_error": float(np.sqrt(_mean(error**2, weight))),
         }
-    chosen = (prediction.argmax(axis=1) == output % len(model.classes)).astype(np.float64)
+    chosen = (prediction.argmax(axis=1) == output).astype(np.float64)
     is_target = target > 0
     both = bool(is_target.any() and not is_target.all())
     return out | {
@@ -266,7 +277,11 @@ def _group_table(column: str, groups: Sequence[GroupScores]) -> str:
         *(name.replace("_", " ") for name in names),
         "ratio to the highest",
     ]
-    return f"\n\n### By {by or 'group'}\n\n" + table(header, rows)
+    title = f"\n\n### By {by or 'group'}\n\n"
+    favorable = groups[0].favorable
+    if favorable is not None:
+        title += f"Targets, predictions and rates are of the class {escaped(str(favorable))}.\n\n"
+    return title + table(header, rows)
 
 
 def _leaf_part(explanation: ModelExplanation, max_terms: int | None) -> str:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,7 +27,6 @@ from glassleaf.explanations.goals import Goal, goal_of
 from glassleaf.explanations.nearest import nearest_in_pieces, nearest_point
 from glassleaf.explanations.plain_data import Record
 from glassleaf.explanations.slices import kink_values
-from glassleaf.table import is_frame
 
 Floats = NDArray[np.float64]
 
@@ -139,7 +137,7 @@ def counterfactuals(
         raise ValueError(f"row has {len(matrix)} rows; one is needed.")
     values = matrix[0]
     goal = goal_of(model, values, target, probability)
-    whole = _whole_columns(model, row) if integers is None else integers
+    whole = model.whole_columns(row) if integers is None else integers
     features = _features(model, values, actionable, immutable, bounds, levels, whole)
     search = _Search(model, values, goal)
     found = [search.one(feature) for feature in features]
@@ -148,24 +146,6 @@ def counterfactuals(
     answers = [answer for answer in found if answer is not None]
     answers.sort(key=lambda answer: (answer.size, len(answer.changes)))
     return [answer for answer in answers if _is_needed(answer, answers)][:n]
-
-
-def _whole_columns(model: Fitted, row: Any) -> list[int]:
-    """Columns of whole numbers or truth values; an array has one type, which says little.
-
-    In a row written by hand, 0 may stand for 0.0: the ends of what training saw must be whole, too.
-    """
-    if not is_frame(row):
-        return []
-    seen = model.tree.seen
-    kinds = nw.from_native(row, eager_only=True).schema.values()
-    return [
-        k
-        for k, kind in enumerate(kinds)
-        if (kind.is_integer() or kind == nw.Boolean)
-        and float(seen.low[k]).is_integer()
-        and float(seen.high[k]).is_integer()
-    ]
 
 
 def _is_needed(answer: Counterfactual, answers: list[Counterfactual]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from glassleaf import parameters
 from glassleaf.errors import GlassleafError, describe
 from glassleaf.losses import Loss
-from glassleaf.table import UNKNOWN, raw_matrix
+from glassleaf.table import UNKNOWN, is_frame, raw_matrix
 from glassleaf.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
@@ -78,6 +79,24 @@ class Fitted:
         """Any table as a raw matrix: categories as codes, NaN for missing, -1 for unknown."""
         _, table = self.estimator._fitted(X)
         return np.ascontiguousarray(raw_matrix(table, self.tree.columns))
+
+    def whole_columns(self, X: Any) -> list[int]:
+        """Columns of whole numbers or truth values; an array has one type, which says little.
+
+        In rows written by hand, 0 may stand for 0.0: the ends of what training saw must be whole,
+        too.
+        """
+        if not is_frame(X):
+            return []
+        seen = self.tree.seen
+        kinds = nw.from_native(X, eager_only=True).schema.values()
+        return [
+            k
+            for k, kind in enumerate(kinds)
+            if (kind.is_integer() or kind == nw.Boolean)
+            and float(seen.low[k]).is_integer()
+            and float(seen.high[k]).is_integer()
+        ]
 
     def new_categories(self, X: Any, rows: NDArray[np.intp]) -> dict[int, tuple[Any, ...]]:
         """For every column of categories, those in some rows of X that training never saw."""

@@ -33,8 +33,8 @@ class Reason(Record):
 
     ``contribution`` is in units of the raw score and has the sign of the score: it is negative
     where high scores are favorable. ``neutral`` is the value at which the contribution is (next
-    to) nothing, the other features unchanged, and ``neutral_contribution`` what is left of it;
-    None where there is no such value.
+    to) nothing, the other features unchanged (of a column of whole numbers, a whole one), and
+    ``neutral_contribution`` what is left of it; None where there is no such value.
     """
 
     rank: int
@@ -104,6 +104,7 @@ def reasons(
         raise ValueError(f"k={describe(k)} must be an integer >= 1.")
     model = fitted(estimator)
     matrix = model.matrix(X)
+    whole = model.whole_columns(X)
     output, sign = _direction(model, favorable)
     if background is None:
         game: _LeafMeans | _Background = _LeafMeans(model, matrix, output)
@@ -113,7 +114,8 @@ def reasons(
     if features is not None:
         named = [model.position(feature, "features") for feature in features]
     return [
-        tuple(_row_reasons(model, matrix, game, row, named, k, sign)) for row in range(len(matrix))
+        tuple(_row_reasons(model, matrix, game, row, named, k, sign, whole))
+        for row in range(len(matrix))
     ]
 
 
@@ -248,12 +250,13 @@ def _row_reasons(
     named: list[int],
     k: int,
     sign: float,
+    whole: list[int],
 ) -> list[Reason]:
     parts = game.parts[row]
     worst = sorted((j for j in named if sign * parts[j] < 0), key=lambda j: sign * parts[j])
     found = []
     for rank, j in enumerate(worst[:k], 1):
-        neutral, left = _neutral(game, matrix[row], row, j)
+        neutral, left = _neutral(game, matrix[row], row, j, j in whole)
         found.append(
             Reason(
                 rank=rank,
@@ -268,7 +271,7 @@ def _row_reasons(
 
 
 def _neutral(
-    game: _LeafMeans | _Background, values: Floats, row: int, column: int
+    game: _LeafMeans | _Background, values: Floats, row: int, column: int, is_whole: bool
 ) -> tuple[float, float | None]:
     """The candidate whose contribution is nearest to zero, and that contribution.
 
@@ -276,6 +279,8 @@ def _neutral(
     """
     candidates = game.candidates(row, column)
     candidates = candidates[~np.isnan(candidates)]
+    if is_whole:
+        candidates = np.union1d(np.floor(candidates), np.ceil(candidates))
     changed = np.tile(values, (len(candidates), 1))
     changed[:, column] = candidates
     if len(candidates):
