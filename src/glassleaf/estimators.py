@@ -533,11 +533,11 @@ class ModelTreeRegressor(RegressorMixin, _ModelTree):
         Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
         model's loss.
     max_bins : int, default=255
-        A column with more distinct values is cut into so many bins of equal weight. Where the
-        target jumps at a border, more bins and ``refine=True`` find it to the row.
+        A column with more distinct values is cut into so many bins of equal weight.
     rescore : int, default=20
         So many of the criterion's best candidates are compared by what two models would really
-        gain; 0: the criterion alone decides.
+        gain, and the border of the best is moved to suit them, also through a bin; 0: the
+        criterion alone decides.
     refine : bool, default=False
         After a split, move its border to where its two models fit best, fit them again, and so
         on, while the penalized loss falls.

@@ -40,7 +40,7 @@ class Shortlist:
 
 
 @dataclass(frozen=True)
-class _Sides:
+class Sides:
     """A candidate with its exact gain, and the sums of its left and right side."""
 
     split: Split
@@ -50,7 +50,7 @@ class _Sides:
 
 def best_rescored(
     backend: Backend, models: LinearModels, loss: Loss, nodes: Sequence[Shortlist], tested: bool
-) -> list[Split | None]:
+) -> list[Sides | None]:
     """The best of every node's short list by its exact gain: how much the penalized loss falls.
 
     If they are to be ``tested``, with their p-values.
@@ -69,10 +69,10 @@ def best_rescored(
             groups.append((node.model, splits, members))
     place_of = {id(task): place for place, task in enumerate(tasks)}
 
-    def score(task: Any, segments: on_rows.SegmentSums) -> _Sides:
+    def score(task: Any, segments: on_rows.SegmentSums) -> Sides:
         return _best_sides(models, *groups[place_of[id(task)]], segments)
 
-    found: dict[int, list[_Sides]] = {node.node: [] for node in nodes}
+    found: dict[int, list[Sides]] = {node.node: [] for node in nodes}
     for task, sides in zip(
         tasks, backend.sum(on_rows.segment_sums, tasks, then=score), strict=True
     ):
@@ -103,7 +103,7 @@ def _best_sides(
     splits: Sequence[Split],
     members: Floats,
     segments: on_rows.SegmentSums,
-) -> _Sides:
+) -> Sides:
     """The best candidate of one feature."""
     n = len(splits)
     # The node as a whole takes the same step: with a penalty it need not be at its minimum.
@@ -114,26 +114,27 @@ def _best_sides(
     best = int(np.argmax(gains))
     both = [best, n + best]
     split = replace(splits[best], gain=float(gains[best]))
-    return _Sides(split, unions.take(both), objective[both])
+    return Sides(split, unions.take(both), objective[both])
 
 
 def _choice(
-    models: LinearModels, loss: Loss, node: Shortlist, found: Sequence[_Sides], tested: bool
-) -> Split | None:
+    models: LinearModels, loss: Loss, node: Shortlist, found: Sequence[Sides], tested: bool
+) -> Sides | None:
     if not found:
         return None
     best = max(sides.split.gain for sides in found)
     good = [sides for sides in found if sides.split.gain >= best - TIE * abs(best)]
     chosen = min(good, key=lambda sides: sides.split.column)
     if not tested:
-        return chosen.split
-    return replace(chosen.split, p_value=_p_value(models, loss, node, chosen))
+        return chosen
+    p_value = _p_value(models, loss, node, chosen)
+    return replace(chosen, split=replace(chosen.split, p_value=p_value))
 
 
-def _p_value(models: LinearModels, loss: Loss, node: Shortlist, sides: _Sides) -> float:
+def _p_value(models: LinearModels, loss: Loss, node: Shortlist, sides: Sides) -> float:
     weight = sides.sums.statistics[:, 1]
-    _, quadratic = models.side_fit(node.model, sides.sums, int(np.argmin(weight)))
-    shares = quadratic.shrinkage()
+    smaller = models.side_fit(node.model, sides.sums, int(np.argmin(weight)))
+    shares = smaller.quadratic.shrinkage()
     left_over = float(weight.sum() - 2 * shares.sum())
     if left_over <= 0:
         return 1.0  # no more rows than parameters: nothing can be said

@@ -117,6 +117,24 @@ class BinSums:
         )
 
 
+@dataclass(frozen=True)
+class BorderRows:
+    """Rows near a border: their value of the column, and the loss on the left minus the right."""
+
+    value: Floats
+    difference: Floats
+    weight: Floats
+    is_left: NDArray[np.bool_]
+
+    def __add__(self, other: BorderRows) -> BorderRows:
+        return BorderRows(
+            np.concatenate([self.value, other.value]),
+            np.concatenate([self.difference, other.difference]),
+            np.concatenate([self.weight, other.weight]),
+            np.concatenate([self.is_left, other.is_left]),
+        )
+
+
 def _both(operation: np.ufunc, mine: Any, other: Any) -> Any:
     return None if mine is None else operation(mine, other)
 
@@ -142,8 +160,17 @@ class SegmentSums:
             self.hessian + other.hessian,
         )
 
+    def beside(self, other: SegmentSums) -> SegmentSums:
+        """The sums of these sets, then those of others."""
+        return SegmentSums(
+            np.concatenate([self.statistics, other.statistics]),
+            np.concatenate([self.loss, other.loss]),
+            np.concatenate([self.gradient, other.gradient]),
+            np.concatenate([self.hessian, other.hessian]),
+        )
+
     def unions(self, members: Floats) -> SegmentSums:
-        """Sums over unions of the sets; ``members`` has a row of zeros and ones for each."""
+        """Sums over unions of the sets: each has a row of ``members``, how often a set counts."""
 
         def add(sums: Floats) -> Floats:
             flat = members @ sums.reshape(len(sums), -1)
@@ -483,9 +510,42 @@ def segment_sums(
     segment = _segments(rows, start, stop, block, first_bin, segment_of_bin, default)
     order = np.argsort(segment, kind="stable")
     ends = np.cumsum([0, *np.bincount(segment, minlength=n_segments)])
+    places = [order[first:last] for first, last in pairwise(ends)]
+    return _sums_of_sets(rows, start, places, coef, intercept, loss)
+
+
+def moved_sums(
+    rows: Rows,
+    node: int,
+    block: int,
+    first_bin: int,
+    side_of_bin: NDArray[np.uint16],
+    default: int,
+    place: int,
+    last_left: float,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+) -> SegmentSums:
+    """The same of the rows in bins of side 2 that a border has left of it; of side 1, right."""
+    start, stop = rows.spans[node]
+    side = _segments(rows, start, stop, block, first_bin, side_of_bin, default)
+    is_left = rows.dense[start:stop, place] <= last_left
+    places = [np.flatnonzero((side == 2) & is_left), np.flatnonzero((side == 1) & ~is_left)]
+    return _sums_of_sets(rows, start, places, coef, intercept, loss)
+
+
+def _sums_of_sets(
+    rows: Rows,
+    start: int,
+    places: Sequence[NDArray[np.intp]],
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+) -> SegmentSums:
     statistics, sums = [], []
-    for first, last in pairwise(ends):
-        own = _copy(rows, start, order[first:last])
+    for own_places in places:
+        own = _copy(rows, start, own_places)
         statistics.append(node_statistics(own, 0, loss))
         sums.append(model_sums(own, 0, 0, 1, coef, intercept, loss, True))
     return SegmentSums(
@@ -521,6 +581,33 @@ def _segments(
         given.ptr, given.idx, start, stop, segment_of_bin, first_bin, int(default), out
     )
     return out
+
+
+def border_rows(
+    rows: Rows,
+    node: int,
+    block: int,
+    first_bin: int,
+    side_of_bin: NDArray[np.uint16],
+    default: int,
+    place: int,
+    left: tuple[Floats, Floats],
+    right: tuple[Floats, Floats],
+    loss: Loss,
+) -> BorderRows:
+    """The rows in the bins of side 1 (left of a border) and 2, with their dense column ``place``.
+
+    ``left`` and ``right`` are coefficients and intercepts.
+    """
+    start, stop = rows.spans[node]
+    side = _segments(rows, start, stop, block, first_bin, side_of_bin, default)
+    near = np.flatnonzero(side)
+    own = _copy(rows, start, near)
+    on_left, _, _ = _derivatives(own, 0, len(near), *left, loss)
+    on_right, _, _ = _derivatives(own, 0, len(near), *right, loss)
+    value = np.ascontiguousarray(own.dense[:, place])
+    difference = (on_left - on_right) * own.weight
+    return BorderRows(value, difference, own.weight, side[near] == 1)
 
 
 # --- the split search ----------------------------------------------------------------------------
@@ -695,13 +782,21 @@ def route(
     children: tuple[int, int],
     block: int,
     first_bin: int,
-    left_of_bin: NDArray[np.bool_],
-    default_left: bool,
+    side_of_bin: NDArray[np.uint16],
+    default: int,
+    place: int,
+    last_left: float,
 ) -> None:
-    """Send the node's rows to its children, left ones first, keeping their order otherwise."""
+    """Send the node's rows to its children, left ones first, keeping their order otherwise.
+
+    Bins of side 1 go left, of side 2 right; of those of side 0, the rows go left whose dense column
+    ``place`` is at most ``last_left``.
+    """
     start, stop = rows.spans.pop(node)
-    right_of_bin = (~left_of_bin).astype(np.uint16)
-    to_left = _segments(rows, start, stop, block, first_bin, right_of_bin, not default_left) == 0
+    side = _segments(rows, start, stop, block, first_bin, side_of_bin, default)
+    to_left = side == 1
+    if not side_of_bin.all():
+        to_left |= (side == 0) & (rows.dense[start:stop, place] <= last_left)
     order = np.concatenate([np.flatnonzero(to_left), np.flatnonzero(~to_left)])
     here = slice(start, stop)
     for own in (rows.dense, rows.target, rows.weight, rows.held):

@@ -42,8 +42,20 @@ _WELL_AWAY = 0.05
 
 
 @dataclass(frozen=True)
+class Border:
+    """A border that runs through bins: rows in those go left up to a value of a dense column."""
+
+    through_bin: Bools
+    place: int
+    last_left: float
+
+
+@dataclass(frozen=True)
 class Split:
-    """A chosen split. ``left_of_bin`` says for every bin of the feature whether it goes left."""
+    """A chosen split. ``left_of_bin`` says for every bin of the feature whether it goes left.
+
+    Where there is a ``border``, it says so for the bins that it runs through.
+    """
 
     gain: float
     column: int
@@ -57,6 +69,7 @@ class Split:
     unknown_left: bool
     candidate: int  # its number among the candidates of its feature
     p_value: float = np.nan
+    border: Border | None = None
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.binning import WHOLE, Block
-from glassleaf.design import Layout
+from glassleaf.borders import Movable, move_borders
+from glassleaf.design import Layout, Terms
 from glassleaf.losses import Loss
 from glassleaf.renormalizers import NO_UNITS, NodeUnits, Unchanged
-from glassleaf.rescoring import Shortlist, best_rescored
+from glassleaf.rescoring import Shortlist, Sides, best_rescored
 from glassleaf.search import (
     FeatureGains,
     Question,
@@ -66,6 +67,7 @@ class SplitSearch:
 
     blocks: Sequence[Block]
     layout: Layout
+    terms: Terms
     question: Question
     standardized: bool
     n_classes: int
@@ -111,14 +113,27 @@ def find_splits(
         backend.each(on_rows.set_target, tasks)
     found = all_gains(backend, models, search, able, root)
     least = limits.min_gain * root.model.loss
-    for node, split in zip(
-        able, _best_splits(backend, models, search, limits, able, found), strict=True
-    ):
-        if split is not None and split.gain > least and not split.p_value > limits.significance:
-            if search.rounding is not None:
-                split = readable(found[node.id], split, search.rounding)
+    looked_at = _best_splits(backend, models, search, limits, able, found)
+    movable = []
+    for node, best in zip(able, looked_at, strict=True):
+        split = best.split if isinstance(best, Sides) else best
+        if split is None or not split.gain > least or split.p_value > limits.significance:
+            continue
+        if search.rounding is not None:
+            split = readable(found[node.id], split, search.rounding)
+        elif search.rescore and isinstance(best, Sides):
+            own = next(own for own in found[node.id] if own.feature.column == split.column)
+            movable.append((node, Movable(node.id, node.model, best, own)))
+        node.split = split
+        node.rivals = rivals(found[node.id], split.column)
+    if movable:
+        assert isinstance(models, LinearModels)
+        moved = move_borders(
+            backend, models, search.loss, search.layout, search.terms, question.min_count,
+            [own for _, own in movable],
+        )  # fmt: skip
+        for (node, _), split in zip(movable, moved, strict=True):
             node.split = split
-            node.rivals = rivals(found[node.id], split.column)
 
 
 def _best_splits(
@@ -128,8 +143,8 @@ def _best_splits(
     limits: Limits,
     nodes: Sequence[Node],
     found: dict[int, list[FeatureGains]],
-) -> list[Split | None]:
-    """The best split of every node, by the criterion or by what it really gains."""
+) -> Sequence[Split | Sides | None]:
+    """The best split of every node, by the criterion or, then with its sides, by a close look."""
     is_tested = limits.significance < 1
     floors = [_NO_GAIN * node.model.weight * _gain_unit(models, search, node) for node in nodes]
     best = [best_split(found[node.id], floor) for node, floor in zip(nodes, floors, strict=True)]
@@ -203,8 +218,14 @@ def route(backend: Backend, nodes: Sequence[Node]) -> None:
     for node in nodes:
         split = node.split
         assert split is not None
+        side_of_bin = np.where(split.left_of_bin, 1, 2).astype(np.uint16)
+        place, last_left = 0, np.nan
+        if split.border is not None:
+            side_of_bin[split.border.through_bin] = 0
+            place, last_left = split.border.place, split.border.last_left
+        default = int(side_of_bin[split.default_bin])
         tasks.append(
-            (node.id, node.children, split.block, split.first_bin, split.left_of_bin,
-             bool(split.left_of_bin[split.default_bin]))
+            (node.id, node.children, split.block, split.first_bin, side_of_bin, default, place,
+             last_left)
         )  # fmt: skip
     backend.each(on_rows.route, tasks)

@@ -148,6 +148,7 @@ def _split_search(
     return SplitSearch(
         blocks,
         design.layout,
+        design.terms,
         question,
         settings.standardized,
         settings.n_classes,
@@ -240,7 +241,7 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
         center, unit = node.model.center[stored], node.model.unit[stored]
         low[node.id, numeric] = center + unit * ranges.low[stored]
         high[node.id, numeric] = center + unit * ranges.high[stored]
-    ids = np.ix_([node.id for node in leaves], numeric)
+    ids = np.ix_(np.array([node.id for node in leaves]), numeric)
     magnitude = np.maximum(abs(low[ids]), abs(high[ids])).max(axis=0)
     low[ids], high[ids] = without_noise(low[ids], magnitude), without_noise(high[ids], magnitude)
     for node in reversed(nodes):  # children come after their parents

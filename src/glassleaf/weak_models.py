@@ -120,6 +120,15 @@ class Shrinkage:
 
 
 @dataclass(frozen=True)
+class SideFit:
+    """A model that one Newton step made, its penalized loss, and what the step was taken on."""
+
+    objective: float
+    quadratic: QuadraticModel
+    model: NodeModel
+
+
+@dataclass(frozen=True)
 class _Fitting:
     """A node whose model is being fitted, and what does not change meanwhile."""
 
@@ -421,7 +430,9 @@ class LinearModels:
         size = self._layout.n_columns
         is_plain = self._loss.n_outputs == 1 and self._penalty.is_smooth and self._penalty.l2 > 0
         if not is_plain or size > _TOGETHER:
-            return np.array([self.side_fit(parent, sides, k)[0] for k in range(len(sides.loss))])
+            return np.array(
+                [self.side_fit(parent, sides, k).objective for k in range(len(sides.loss))]
+            )
         mean, spread, support = self._moments(sides.statistics)
         coef, intercept = parent.stored_parameters()
         units = Standardizing(self._layout, mean, spread)
@@ -437,13 +448,11 @@ class LinearModels:
         objective: Floats = sides.loss + penalty - decrease
         for k, own in enumerate(support):
             if len(self._loss.pseudo_rows(own)[0]):
-                objective[k] = self.side_fit(parent, sides, k)[0]
+                objective[k] = self.side_fit(parent, sides, k).objective
         return objective
 
-    def side_fit(
-        self, parent: NodeModel, sides: on_rows.SegmentSums, index: int
-    ) -> tuple[float, QuadraticModel]:
-        """The same for one set, with the quadratic model that the step was taken on."""
+    def side_fit(self, parent: NodeModel, sides: on_rows.SegmentSums, index: int) -> SideFit:
+        """The same for one set, with the quadratic model and where the step led."""
         model = replace(parent)
         self._take_moments(model, sides.statistics[index])
         self._start_from(model, parent)
@@ -452,8 +461,10 @@ class LinearModels:
         assert sums.hessian is not None
         penalty = replace(self._penalty, towards=model.towards)
         quadratic = QuadraticModel(sums.hessian, penalty)
-        _, decrease = quadratic.step(model.theta, sums.gradient)
-        return sums.loss + penalty.value(model.theta) - decrease, quadratic
+        change, decrease = quadratic.step(model.theta, sums.gradient)
+        objective = sums.loss + penalty.value(model.theta) - decrease
+        model.theta = model.theta + change
+        return SideFit(objective, quadratic, model)
 
     def at_rows(self, model: NodeModel) -> tuple[Floats, Floats]:
         """Coefficients and intercepts for the columns that rows hold."""

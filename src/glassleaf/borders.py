@@ -1,0 +1,193 @@
+"""Where exactly a split is: its border, moved to where its two models lose least.
+
+The search knows bins, and ranks their borders by a gradient. For the split that was chosen there
+are two models, one for each side (see ``rescoring``). Near the border, each row has a loss under
+either; the border belongs where the rows on its left lose less under the left one, and may run
+through a bin. So a target that jumps is cut where it jumps, and no leaf is needed for the rows of a
+bin that were on the wrong side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import rows as on_rows
+from glassleaf.backends import Backend
+from glassleaf.design import Layout, Terms
+from glassleaf.losses import Loss
+from glassleaf.rescoring import Sides
+from glassleaf.rounding import without_noise
+from glassleaf.search import TIE, Border, FeatureGains, Split
+from glassleaf.values import ANY_NUMBER
+from glassleaf.weak_models import LinearModels, NodeModel
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# A border moves no further than this share of the node's rows, on either side,
+_NEAR = 0.025
+# nor than so many rows, unless a single bin has more.
+_MOST_ROWS = 100_000
+# It stays where two bins have more rows than a driver wants to be sent.
+_TOO_MANY_ROWS = 1_000_000
+# Values closer than this share of the largest may be one number that rounding made two.
+_SAME = 16 * np.finfo(float).eps
+_ELSEWHERE, _LEFT, _RIGHT = 0, 1, 2
+# Of left, right, from right to left and from left to right: the new left, the new right, all.
+_EXCHANGE = np.array([[1.0, 0.0, 1.0, -1.0], [0.0, 1.0, -1.0, 1.0], [1.0, 1.0, 0.0, 0.0]])
+
+
+@dataclass(frozen=True)
+class Movable:
+    """A node, the split it has chosen, and the gains along the split's feature."""
+
+    node: int
+    model: NodeModel
+    sides: Sides
+    gains: FeatureGains
+
+    @property
+    def split(self) -> Split:
+        return self.sides.split
+
+
+@dataclass(frozen=True)
+class _Near:
+    """A split whose feature is a dense column, and which bins are near its border."""
+
+    movable: Movable
+    place: int
+    side_of_bin: NDArray[np.uint16]
+
+    @property
+    def task(self) -> tuple[Any, ...]:
+        """Where rows near the border are found."""
+        split = self.movable.split
+        default = int(self.side_of_bin[split.default_bin])
+        return (
+            self.movable.node, split.block, split.first_bin, self.side_of_bin, default, self.place
+        )  # fmt: skip
+
+
+def move_borders(
+    backend: Backend,
+    models: LinearModels,
+    loss: Loss,
+    layout: Layout,
+    terms: Terms,
+    min_count: int,
+    chosen: Sequence[Movable],
+) -> list[Split]:
+    """The splits, each at the place near it that its two models like best, with its exact gain."""
+    near = []
+    for movable in chosen:
+        place = _dense_place(layout, terms, movable.split)
+        if place < 0:
+            continue
+        side_of_bin = _sides_near(movable.gains, movable.split)
+        if movable.gains.count[side_of_bin != _ELSEWHERE].sum() <= _TOO_MANY_ROWS:
+            near.append(_Near(movable, place, side_of_bin))
+    tasks = [(*own.task, *_side_models(models, own.movable), loss) for own in near]
+    moved: list[tuple[_Near, Split]] = []
+    for own, rows in zip(near, backend.sum(on_rows.border_rows, tasks), strict=True):
+        split = _moved(own, rows, terms, min_count)
+        if split is not None:
+            moved.append((own, split))
+    tasks = [
+        (*own.task, split.border.last_left, *models.at_rows(own.movable.model), loss)
+        for own, split in moved
+        if split.border is not None
+    ]
+    better = {}
+    for (own, split), sums in zip(moved, backend.sum(on_rows.moved_sums, tasks), strict=True):
+        movable = own.movable
+        unions = movable.sides.sums.beside(sums).unions(_EXCHANGE)
+        left, right, whole = models.side_objectives(movable.model, unions)
+        gain = float(whole - left - right)
+        if gain > movable.split.gain:
+            better[movable.node] = replace(split, gain=gain)
+    return [better.get(movable.node, movable.split) for movable in chosen]
+
+
+def _dense_place(layout: Layout, terms: Terms, split: Split) -> int:
+    """Which dense column holds the values that a split compares; -1 if none does."""
+    if split.is_categorical or split.threshold == ANY_NUMBER:
+        return -1
+    found = np.flatnonzero(layout.term[: layout.n_dense] == terms.first_term[split.column])
+    return int(found[0]) if len(found) else -1
+
+
+def _sides_near(gains: FeatureGains, split: Split) -> NDArray[np.uint16]:
+    """For every bin whether it is near the border, on the left or on the right."""
+    out = np.full(gains.feature.n_bins, _ELSEWHERE, dtype=np.uint16)
+    after = gains.bin_of(split.candidate) + 1
+    most = _NEAR * gains.weight.sum() * (1 - TIE)
+    outwards = {
+        _LEFT: np.arange(after - 1, -1, -1),
+        _RIGHT: np.arange(after, gains.feature.n_values),
+    }
+    for side, bins in outwards.items():
+        weight, count = gains.weight[bins], gains.count[bins]
+        is_near = np.cumsum(weight) - weight <= most
+        is_near &= np.cumsum(count) - count < _MOST_ROWS
+        out[bins[is_near]] = side
+    return out
+
+
+def _side_models(models: LinearModels, movable: Movable) -> list[tuple[Floats, Floats]]:
+    """Coefficients and intercepts of the models on the left and on the right."""
+    fits = (models.side_fit(movable.model, movable.sides.sums, side) for side in (0, 1))
+    return [models.at_rows(fit.model) for fit in fits]
+
+
+def _moved(near: _Near, rows: on_rows.BorderRows, terms: Terms, min_count: int) -> Split | None:
+    """The split at the best place between two of the rows near it, None if it is there."""
+    split, gains = near.movable.split, near.movable.gains
+    through_bin = near.side_of_bin != _ELSEWHERE
+    order = np.argsort(rows.value, kind="stable")
+    value = rows.value[order]
+    raw, differs = _raw_values(near, terms, value)
+    # What would be on the left of a border after each row but the last, and what it would cost.
+    outside = split.left_of_bin & ~through_bin
+    count = gains.count[outside].sum() + np.arange(1, len(order))
+    share = (gains.weight[outside].sum() + np.cumsum(rows.weight[order])) / gains.weight.sum()
+    share, cost = share[:-1], np.cumsum(rows.difference[order])[:-1]
+    allowed = differs & (np.minimum(count, gains.count.sum() - count) >= min_count)
+    allowed &= (share > TIE) & (share < 1 - TIE)
+    rounding = TIE * float(np.abs(rows.difference).sum())
+    now = float(rows.difference[rows.is_left].sum())
+    least = float(cost[allowed].min(initial=np.inf))
+    if least >= now - rounding:
+        return None
+    good = np.flatnonzero(allowed & (cost <= least + rounding))
+    best = int(good[np.argmin(np.abs(good + 1 - int(rows.is_left.sum())))])
+    left_of_bin = split.left_of_bin.copy()
+    if gains.count[-1] == 0:  # missing values, not seen here, follow the larger side
+        left_of_bin[-1] = 2 * share[best] * (1 + TIE) >= 1
+    return replace(
+        split,
+        left_of_bin=left_of_bin,
+        missing_left=bool(left_of_bin[-1]),
+        threshold=float(raw[best] + (raw[best + 1] - raw[best]) / 2),
+        border=Border(through_bin, near.place, float(value[best])),
+    )
+
+
+def _raw_values(near: _Near, terms: Terms, stored: Floats) -> tuple[Floats, Bools]:
+    """Values of the column, ascending, and whether each differs from the next beyond rounding."""
+    feature, model = near.movable.gains.feature, near.movable.model
+    largest = max(abs(feature.lower[0]), abs(feature.upper[-1]))
+    term = raw = model.center[near.place] + model.unit[near.place] * stored
+    knots = terms.knots(feature.column)
+    if knots is not None:
+        raw = np.asarray(knots.inverse(term))
+    else:
+        raw = without_noise(raw, np.full_like(raw, largest))
+    differs = np.diff(raw) > _SAME * largest
+    differs &= np.diff(term) > _SAME * np.abs(term).max(initial=0.0)
+    return raw, differs

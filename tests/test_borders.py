@@ -1,0 +1,149 @@
+"""Where in its bins a split is: against all places near it, one by one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from bare import regressor
+from problems import KINDS, table, target
+from sklearn.base import clone
+
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, splitting
+
+seeds = pytest.mark.parametrize("seed", range(4))
+# Least squares on either side, as good as.
+FREE = {"alpha": 1e-9, "shrink": "zero", "max_depth": 1}
+# A criterion that knows no slopes, alone, puts borders where these models do not want them.
+ROUGH = regressor(criterion="impurity", renormalize=None, rescore=1, max_bins=400, **FREE)
+
+
+def a_jump(seed, n=4000, noise=0.3):
+    """Two slopes, one below and one above 3.3; far more values than bins."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 10, (n, 3))
+    y = np.where(X[:, 0] < 3.3, X[:, 1], 3.0 - X[:, 1]) + noise * rng.normal(size=n)
+    return X, y
+
+
+@seeds
+def test_a_target_that_jumps_is_cut_where_it_jumps(seed):
+    X, y = a_jump(seed, n=20_000)
+    tree = ModelTreeRegressor().fit(X, y).tree_
+    assert tree.feature[0] == 0 and tree.node_count == 3
+    # A few rows next to the jump may lie on the other model by chance.
+    wrong = (X[:, 0] <= tree.threshold[0]) != (X[:, 0] < 3.3)
+    assert wrong.sum() <= 5
+
+
+def side_losses(X, y, weight, is_left):
+    """Each row's loss under the least squares of the left rows, and under those of the right."""
+    design = np.column_stack([X, np.ones(len(X))])
+    root = np.sqrt(weight)
+    out = []
+    for rows in (is_left, ~is_left):
+        found = np.linalg.lstsq(design[rows] * root[rows, None], y[rows] * root[rows], rcond=None)
+        out.append(0.5 * weight * (y - design @ found[0]) ** 2)
+    return out
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_the_border_is_the_best_of_all_places_near_it(monkeypatch, seed, weighted):
+    """Every value has its bin here, so that "near" is a count of rows."""
+    X, y = a_jump(seed, n=400, noise=2.0)
+    weight = np.random.default_rng(seed).choice([0.5, 2.0], 400) if weighted else np.ones(400)
+    model = clone(ROUGH)
+    moved = model.fit(X, y, weight).tree_
+    monkeypatch.setattr(splitting, "move_borders", lambda *given: [own.split for own in given[-1]])
+    tree = model.fit(X, y, weight).tree_
+    x = X[:, tree.feature[0]]
+    losses = side_losses(X, y, weight, x <= tree.threshold[0])
+    values = np.sort(x)
+    places = values[:-1] + np.diff(values) / 2
+    costs = {}
+    for place in places:
+        between = (x > min(place, tree.threshold[0])) & (x < max(place, tree.threshold[0]))
+        if weight[between].sum() <= 0.025 * weight.sum():
+            costs[place] = losses[0][x <= place].sum() + losses[1][x > place].sum()
+    best = min(costs, key=costs.get)
+    assert moved.feature[0] == tree.feature[0]
+    assert moved.threshold[0] == pytest.approx(best)
+
+
+def test_some_borders_do_move(monkeypatch):
+    """The test above would pass if none did and none should."""
+    n_moved = 0
+    for seed in range(12):
+        X, y = a_jump(seed, n=400, noise=2.0)
+        model = clone(ROUGH)
+        moved = model.fit(X, y).tree_.threshold[0]
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                splitting, "move_borders", lambda *given: [own.split for own in given[-1]]
+            )
+            n_moved += moved != model.fit(X, y).tree_.threshold[0]
+    assert n_moved >= 2
+
+
+FORMS = {
+    "default": {},
+    "rank": {"transform": "rank"},
+    "winsor": {"transform": "winsor"},
+    "no scale": {"scale": None},
+    "refine": {"refine": True},
+    "few bins": {"max_bins": 4},
+    "few leaf features": {"leaf_features": ["b", "t"]},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_predict_where_they_trained(rng, kind, form):
+    """Rows are sent by stored values, and predicted by raw ones; also with gaps and few values."""
+    X, score = table(rng, 800)
+    X["zeros"] = np.where(rng.random(800) < 0.7, 0.0, rng.exponential(size=800).round(2))
+    X["heavy"] = rng.standard_t(1.5, size=800)
+    score = score + np.where(X["heavy"] > 0.37, 2.0, 0.0) + np.where(X["zeros"] > 0.3, 1.0, 0.0)
+    y = target(kind, score, rng)
+    given = {"max_depth": 4, "significance": None, "min_samples_leaf": 15} | FORMS[form]
+    is_class = kind in ("binary", "multiclass")
+    model = ModelTreeClassifier(**given) if is_class else ModelTreeRegressor(loss=kind, **given)
+    tree = model.fit(X, y).tree_
+    assert tree.node_count > 7
+    passed = np.asarray(model.decision_path(X).sum(axis=0)).ravel()
+    np.testing.assert_array_equal(passed, tree.n_samples)
+    assert tree.n_samples.min() >= 15
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6, -1e9])
+@pytest.mark.parametrize("scale", [1.0, 1e9, 1e-9])
+def test_whatever_the_units(shift, scale):
+    X, y = a_jump(0)
+    usual = ModelTreeRegressor(max_depth=2).fit(X, y)
+    other = ModelTreeRegressor(max_depth=2).fit((X + shift) * scale, y)
+    np.testing.assert_array_equal(usual.apply(X), other.apply((X + shift) * scale))
+
+
+def test_decimals_stay_decimals(rng):
+    price = rng.integers(0, 100_000, 5000) / 100
+    y = np.where(price < 250.5, 1.0, -1.0) * price + rng.normal(size=5000)
+    tree = ModelTreeRegressor(max_depth=1).fit(pd.DataFrame({"price": price}), y).tree_
+    below, above = price[price < 250.5].max(), price[price >= 250.5].min()
+    assert tree.threshold[0] == pytest.approx((below + above) / 2, rel=1e-15)
+
+
+def test_values_that_rounding_cannot_tell_apart_are_not_cut_apart(rng):
+    """Around 1e9, stored values know steps of 1e-7."""
+    x = 1e9 + np.repeat(rng.uniform(0, 1, 500), 2)
+    x[::2] = np.nextafter(x[::2], np.inf)
+    y = np.where(x < 1e9 + 0.4, 1.0, -1.0) + 0.1 * rng.normal(size=1000)
+    model = ModelTreeRegressor(max_depth=2, significance=None).fit(x[:, None], y)
+    leaf = model.apply(x[:, None])
+    passed = np.asarray(model.decision_path(x[:, None]).sum(axis=0)).ravel()
+    np.testing.assert_array_equal(passed, model.tree_.n_samples)
+    assert len(set(leaf)) > 1
+
+
+def test_short_thresholds_are_left_to_those_who_ask_for_them():
+    X, y = a_jump(0)
+    plain = ModelTreeRegressor(max_depth=1, round_thresholds=True).fit(X, y).tree_
+    assert len(repr(float(plain.threshold[0]))) < 8
