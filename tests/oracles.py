@@ -319,21 +319,39 @@ def exact_gain(design, y, weight, left, alpha, towards=None):
     return whole - first - second
 
 
-def best_strength(design, y, weight, strengths, towards=None):
-    """The strength with the smallest AIC: every one fitted, its parameters counted by the trace."""
+def best_strength(design, y, weight, towards=None):
+    """The strength with the smallest AIC: every one fitted, its parameters counted by the trace.
+
+    From ten rows up; weaker ones down to a hundred-thousandth of a row, but the parameters that
+    these add count as by BIC. The noise is that around the model with ten rows and, as long as a
+    weaker one is best, around that.
+    """
     center = np.array([mean(x, weight) for x in design.T])
     spread = np.array([std(x, weight) for x in design.T])
     scaled = ((design - center) / spread)[:, spread > 0]
     gram = scaled.T @ (weight[:, None] * scaled)
-    criteria, unit = [], None
+    total = weight.sum()
+    strengths = [10 ** (k / 2) for k in range(-10, 13)]
+    usual = strengths.index(10.0)
+    losses, sizes = [], []
     for alpha in strengths:
         coef, intercept, _ = ridge_towards(design, y, weight, alpha, towards)
-        loss = 0.5 * weight @ (y - design @ coef - intercept) ** 2
+        losses.append(0.5 * weight @ (y - design @ coef - intercept) ** 2)
         hat = np.linalg.solve(gram + alpha * np.eye(len(gram)), gram)
-        if unit is None:  # the noise is that around the most flexible of the models
-            unit = 2 * loss / (weight.sum() - np.trace(hat) - 1)
-        criteria.append(np.trace(hat) + loss / unit)
-    return strengths[int(np.argmin(criteria))]
+        sizes.append(np.trace(hat))
+    known = usual
+    while True:
+        unit = 2 * losses[known] / (total - sizes[known] - 1)
+        criteria = []
+        for k in range(len(strengths)):
+            price = sizes[k]
+            if k < usual:
+                price = sizes[usual] + (sizes[k] - sizes[usual]) * max(1.0, np.log(total) / 2)
+            criteria.append(price + losses[k] / unit)
+        best = int(np.argmin(criteria))
+        if best >= known:
+            return strengths[best]
+        known = best
 
 
 def subsets(n):

@@ -21,7 +21,7 @@ from glassleaf.backends import Backend
 from glassleaf.design import Layout, Terms
 from glassleaf.losses import Loss
 from glassleaf.rescoring import Sides
-from glassleaf.rounding import without_noise
+from glassleaf.rounding import n_digits, shortest_between, without_noise
 from glassleaf.search import TIE, Border, FeatureGains, Split
 from glassleaf.values import ANY_NUMBER
 from glassleaf.weak_models import LinearModels, NodeModel
@@ -29,9 +29,9 @@ from glassleaf.weak_models import LinearModels, NodeModel
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# A border moves no further than this share of the node's rows, on either side,
+# A border moves no further than this share of the node's rows, on either side, nor than so many
+# rows, unless a single bin has more.
 _NEAR = 0.025
-# nor than so many rows, unless a single bin has more.
 _MOST_ROWS = 100_000
 # It stays where two bins have more rows than a driver wants to be sent.
 _TOO_MANY_ROWS = 1_000_000
@@ -81,9 +81,14 @@ def move_borders(
     layout: Layout,
     terms: Terms,
     min_count: int,
+    tolerance: float | None,
     chosen: Sequence[Movable],
-) -> list[Split]:
-    """The splits, each at the place near it that its two models like best, with its exact gain."""
+) -> list[Split | None]:
+    """The splits, each at the place near it that its two models like best, with its exact gain.
+
+    None for those that stay. With a ``tolerance``, at a short number that costs no more than this
+    share of the gain.
+    """
     near = []
     for movable in chosen:
         place = _dense_place(layout, terms, movable.split)
@@ -95,7 +100,7 @@ def move_borders(
     tasks = [(*own.task, *_side_models(models, own.movable), loss) for own in near]
     moved: list[tuple[_Near, Split]] = []
     for own, rows in zip(near, backend.sum(on_rows.border_rows, tasks), strict=True):
-        split = _moved(own, rows, terms, min_count)
+        split = _moved(own, rows, terms, min_count, tolerance)
         if split is not None:
             moved.append((own, split))
     tasks = [
@@ -109,9 +114,9 @@ def move_borders(
         unions = movable.sides.sums.beside(sums).unions(_EXCHANGE)
         left, right, whole = models.side_objectives(movable.model, unions)
         gain = float(whole - left - right)
-        if gain > movable.split.gain:
+        if gain > movable.split.gain * (1.0 - (tolerance or 0.0)):
             better[movable.node] = replace(split, gain=gain)
-    return [better.get(movable.node, movable.split) for movable in chosen]
+    return [better.get(movable.node) for movable in chosen]
 
 
 def _dense_place(layout: Layout, terms: Terms, split: Split) -> int:
@@ -145,49 +150,107 @@ def _side_models(models: LinearModels, movable: Movable) -> list[tuple[Floats, F
     return [models.at_rows(fit.model) for fit in fits]
 
 
-def _moved(near: _Near, rows: on_rows.BorderRows, terms: Terms, min_count: int) -> Split | None:
-    """The split at the best place between two of the rows near it, None if it is there."""
+@dataclass(frozen=True)
+class _Places:
+    """The places after each row near a border but the last, in the order of their values.
+
+    ``cost`` and ``share`` are the difference of the losses, and the share of the node's weight, of
+    all rows up to there. A place is one only where the next value differs.
+    """
+
+    value: Floats
+    raw: Floats
+    cost: Floats
+    share: Floats
+    differs: Bools
+    allowed: Bools
+
+
+def _moved(
+    near: _Near, rows: on_rows.BorderRows, terms: Terms, min_count: int, tolerance: float | None
+) -> Split | None:
+    """The split at the best place between two of the rows near it, None if it is there.
+
+    With a ``tolerance``, at a short number near it that costs no more than this share of the gain.
+    """
     split, gains = near.movable.split, near.movable.gains
-    through_bin = near.side_of_bin != _ELSEWHERE
-    order = np.argsort(rows.value, kind="stable")
-    value = rows.value[order]
-    raw, differs = _raw_values(near, terms, value)
-    # What would be on the left of a border after each row but the last, and what it would cost.
-    outside = split.left_of_bin & ~through_bin
-    count = gains.count[outside].sum() + np.arange(1, len(order))
-    share = (gains.weight[outside].sum() + np.cumsum(rows.weight[order])) / gains.weight.sum()
-    share, cost = share[:-1], np.cumsum(rows.difference[order])[:-1]
-    allowed = differs & (np.minimum(count, gains.count.sum() - count) >= min_count)
-    allowed &= (share > TIE) & (share < 1 - TIE)
-    rounding = TIE * float(np.abs(rows.difference).sum())
+    places = _places(near, rows, terms, min_count)
+    noise = TIE * float(np.abs(rows.difference).sum())
     now = float(rows.difference[rows.is_left].sum())
-    least = float(cost[allowed].min(initial=np.inf))
-    if least >= now - rounding:
+    least = min(now, float(places.cost[places.allowed].min(initial=np.inf)))
+    slack = noise if tolerance is None else max(noise, tolerance * split.gain)
+    good = places.allowed & (places.cost <= least + slack)
+    if not good.any() or (tolerance is None and least >= now - noise):
         return None
-    good = np.flatnonzero(allowed & (cost <= least + rounding))
-    best = int(good[np.argmin(np.abs(good + 1 - int(rows.is_left.sum())))])
+    if tolerance is None:
+        found = np.flatnonzero(good)
+        best = int(found[np.argmin(np.abs(found + 1 - int(rows.is_left.sum())))])
+        threshold = float(places.raw[best] + (places.raw[best + 1] - places.raw[best]) / 2)
+    else:
+        best, threshold = _short_place(places, good, terms.knots(split.column) is None)
     left_of_bin = split.left_of_bin.copy()
     if gains.count[-1] == 0:  # missing values, not seen here, follow the larger side
-        left_of_bin[-1] = 2 * share[best] * (1 + TIE) >= 1
+        left_of_bin[-1] = 2 * places.share[best] * (1 + TIE) >= 1
     return replace(
         split,
         left_of_bin=left_of_bin,
         missing_left=bool(left_of_bin[-1]),
-        threshold=float(raw[best] + (raw[best + 1] - raw[best]) / 2),
-        border=Border(through_bin, near.place, float(value[best])),
+        threshold=threshold,
+        border=Border(near.side_of_bin != _ELSEWHERE, near.place, float(places.value[best])),
     )
+
+
+def _places(near: _Near, rows: on_rows.BorderRows, terms: Terms, min_count: int) -> _Places:
+    split, gains = near.movable.split, near.movable.gains
+    order = np.argsort(rows.value, kind="stable")
+    value = rows.value[order]
+    raw, differs = _raw_values(near, terms, value)
+    outside = split.left_of_bin & (near.side_of_bin == _ELSEWHERE)
+    count = gains.count[outside].sum() + np.arange(1, len(order))
+    weight = gains.weight[outside].sum() + np.cumsum(rows.weight[order])[:-1]
+    share = weight / gains.weight.sum()
+    allowed = differs & (np.minimum(count, gains.count.sum() - count) >= min_count)
+    allowed &= (share > TIE) & (share < 1 - TIE)
+    return _Places(value, raw, np.cumsum(rows.difference[order])[:-1], share, differs, allowed)
+
+
+def _short_place(places: _Places, good: Bools, is_exact: bool) -> tuple[int, float]:
+    """The shortest number between values whose places are all good, and its place.
+
+    Where values are known to the last digit, it may be one of them.
+    """
+    raw = places.raw
+    where = np.flatnonzero(places.differs)
+    starts, ends = _runs(good[where])
+    found = []
+    for first, last in zip(where[starts].tolist(), where[ends].tolist(), strict=True):
+        number = shortest_between(float(raw[first]), float(raw[last + 1]))
+        place = int(np.searchsorted(raw, number, side="right")) - 1
+        found.append((n_digits(number), float(places.cost[place]), place, number))
+    _, _, best, threshold = min(found)
+    quarter = 0.0 if is_exact else float(raw[best + 1] - raw[best]) / 4
+    low, high = float(raw[best]) + quarter, float(raw[best + 1]) - quarter
+    return best, threshold if low <= threshold < high else shortest_between(low, high)
+
+
+def _runs(flags: Bools) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where flags that are set, one after the other, begin and end.
+
+    >>> _runs(np.array([True, True, False, True]))
+    (array([0, 3]), array([1, 3]))
+    """
+    edges = np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8))
+    return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
 
 
 def _raw_values(near: _Near, terms: Terms, stored: Floats) -> tuple[Floats, Bools]:
     """Values of the column, ascending, and whether each differs from the next beyond rounding."""
     feature, model = near.movable.gains.feature, near.movable.model
     largest = max(abs(feature.lower[0]), abs(feature.upper[-1]))
-    term = raw = model.center[near.place] + model.unit[near.place] * stored
+    term = model.center[near.place] + model.unit[near.place] * stored
     knots = terms.knots(feature.column)
-    if knots is not None:
-        raw = np.asarray(knots.inverse(term))
-    else:
-        raw = without_noise(raw, np.full_like(raw, largest))
+    raw = term if knots is None else np.asarray(knots.inverse(term))
+    raw = without_noise(raw, np.full_like(raw, largest))
     differs = np.diff(raw) > _SAME * largest
     differs &= np.diff(term) > _SAME * np.abs(term).max(initial=0.0)
     return raw, differs

@@ -18,9 +18,12 @@ from glassleaf.newton import Penalty, Sums
 
 Floats = NDArray[np.float64]
 
-# In rows: the weakest of these is as if ten rows said "as the parent", the strongest as if a
-# million did. In standardized units a row adds about the loss's ``row_curvature``.
+# In rows: the first of these is as if ten rows said "as the parent", the last as if a million did.
+# In standardized units a row adds about the loss's ``row_curvature``.
 STRENGTHS = np.array([10.0 * 10 ** (k / 2) for k in range(11)])
+# Where numbers hardly vary around a model, ten rows are too many. Of other losses one Newton step
+# does not tell that.
+_WEAKER = np.array([10.0 * 10 ** (-k / 2) for k in range(1, 13)])
 
 
 def with_best_alpha(
@@ -40,15 +43,33 @@ def with_best_alpha(
     )
     distance = rotation.T @ penalty.distance(theta).ravel()
 
-    strengths = STRENGTHS * loss.row_curvature
+    in_rows = np.append(STRENGTHS, _WEAKER) if loss.is_quadratic else STRENGTHS
+    strengths = in_rows * loss.row_curvature
     alpha = strengths[:, None]
     step = -(slope + alpha * distance) / (curvature + alpha)
     fall = gained - step @ slope - 0.5 * step**2 @ curvature
     n_parameters = (curvature / (curvature + alpha)).sum(axis=1)
-    degrees = max(weight - float(n_parameters[0]) - n_outputs, 1.0)
-    unit = loss.dispersion(max(sums.loss - float(fall[0]), 0.0) / degrees)
-    best = int(np.argmin(n_parameters - fall / unit)) if unit > 0 else 0
+    price = _price(n_parameters, weight)
+    best = known = 0
+    for _ in strengths:  # how much targets vary is seen better with a penalty that suits them
+        degrees = max(weight - float(n_parameters[known]) - n_outputs, 1.0)
+        unit = loss.dispersion(max(sums.loss - float(fall[known]), 0.0) / degrees)
+        best = int(np.argmin(price - fall / unit)) if unit > 0 else known
+        if strengths[best] >= strengths[known]:
+            break
+        known = best
     return replace(penalty, alpha=float(strengths[best]))
+
+
+def _price(n_parameters: Floats, weight: float) -> Floats:
+    """What effective parameters are expected to lose: one each, by Akaike's criterion.
+
+    Those beyond what the first strength leaves cost as much as by Schwarz's, half the logarithm of
+    the number of rows: a penalty weaker than usual has to be worth it without doubt.
+    """
+    dear = max(0.5 * np.log(weight), 1.0) if weight > 0 else 1.0
+    beyond = np.maximum(n_parameters - n_parameters[0], 0.0)
+    return np.asarray(n_parameters + (dear - 1.0) * beyond)
 
 
 def _without_intercepts(

@@ -17,6 +17,7 @@ from glassleaf.design import Layout, Terms
 from glassleaf.losses import Loss
 from glassleaf.renormalizers import NO_UNITS, NodeUnits, Unchanged
 from glassleaf.rescoring import Shortlist, Sides, best_rescored
+from glassleaf.rounding import n_digits
 from glassleaf.search import (
     FeatureGains,
     Question,
@@ -119,21 +120,22 @@ def find_splits(
         split = best.split if isinstance(best, Sides) else best
         if split is None or not split.gain > least or split.p_value > limits.significance:
             continue
-        if search.rounding is not None:
-            split = readable(found[node.id], split, search.rounding)
-        elif search.rescore and isinstance(best, Sides):
+        if search.rescore and isinstance(best, Sides):
             own = next(own for own in found[node.id] if own.feature.column == split.column)
             movable.append((node, Movable(node.id, node.model, best, own)))
+        if search.rounding is not None:
+            split = readable(found[node.id], split, search.rounding)
         node.split = split
         node.rivals = rivals(found[node.id], split.column)
     if movable:
         assert isinstance(models, LinearModels)
         moved = move_borders(
             backend, models, search.loss, search.layout, search.terms, question.min_count,
-            [own for _, own in movable],
+            search.rounding, [own for _, own in movable],
         )  # fmt: skip
         for (node, _), split in zip(movable, moved, strict=True):
-            node.split = split
+            if split is not None and not _is_shorter(node.split, split, search.rounding):
+                node.split = split
 
 
 def _best_splits(
@@ -158,6 +160,13 @@ def _best_splits(
         n_candidates = sum(feature.n_choices for feature in own)
         lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
     return best_rescored(backend, models, search.loss, lists, is_tested)
+
+
+def _is_shorter(split: Split | None, moved: Split, rounding: float | None) -> bool:
+    """Whether a number that is short by the criterion's gains is shorter than one at the border."""
+    if rounding is None or split is None:
+        return False
+    return n_digits(split.threshold) < n_digits(moved.threshold)
 
 
 def _may_split(node: Node, limits: Limits) -> bool:
