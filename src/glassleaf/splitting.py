@@ -120,22 +120,39 @@ def find_splits(
         split = best.split if isinstance(best, Sides) else best
         if split is None or not split.gain > least or split.p_value > limits.significance:
             continue
-        if search.rescore and isinstance(best, Sides):
-            own = next(own for own in found[node.id] if own.feature.column == split.column)
-            movable.append((node, Movable(node.id, node.model, best, own)))
-        if search.rounding is not None:
-            split = readable(found[node.id], split, search.rounding)
-        node.split = split
         node.rivals = rivals(found[node.id], split.column)
+        node.split = split
+        if search.rounding is not None:
+            node.split = readable(found[node.id], split, search.rounding)
+        if search.rescore and isinstance(best, Sides):
+            along = next(own for own in found[node.id] if own.feature.column == split.column)
+            movable.append((node, Movable(node.id, node.model, best, along)))
     if movable:
         assert isinstance(models, LinearModels)
-        moved = move_borders(
-            backend, models, search.loss, search.layout, search.terms, question.min_count,
-            search.rounding, [own for _, own in movable],
-        )  # fmt: skip
-        for (node, _), split in zip(movable, moved, strict=True):
-            if split is not None and not _is_shorter(node.split, split, search.rounding):
-                node.split = split
+        _move(backend, models, search, movable)
+
+
+def _move(
+    backend: Backend,
+    models: LinearModels,
+    search: SplitSearch,
+    movable: Sequence[tuple[Node, Movable]],
+) -> None:
+    """Put the borders of splits where their two models lose least."""
+    found = move_borders(
+        backend, models, search.loss, search.layout, search.terms, search.question.min_count,
+        search.rounding, [own for _, own in movable],
+    )  # fmt: skip
+    for (node, _), moved in zip(movable, found, strict=True):
+        if moved is not None and not _is_shorter(node.split, moved, search.rounding):
+            node.split = moved
+
+
+def _is_shorter(split: Split | None, moved: Split, rounding: float | None) -> bool:
+    """Whether a number that is short by the criterion's gains is shorter than one at the border."""
+    if rounding is None or split is None:
+        return False
+    return n_digits(split.threshold) < n_digits(moved.threshold)
 
 
 def _best_splits(
@@ -160,13 +177,6 @@ def _best_splits(
         n_candidates = sum(feature.n_choices for feature in own)
         lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
     return best_rescored(backend, models, search.loss, lists, is_tested)
-
-
-def _is_shorter(split: Split | None, moved: Split, rounding: float | None) -> bool:
-    """Whether a number that is short by the criterion's gains is shorter than one at the border."""
-    if rounding is None or split is None:
-        return False
-    return n_digits(split.threshold) < n_digits(moved.threshold)
 
 
 def _may_split(node: Node, limits: Limits) -> bool:
