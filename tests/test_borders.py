@@ -162,3 +162,32 @@ def test_the_weakest_penalty_gives_way_where_there_is_hardly_any_noise():
     tree = ModelTreeRegressor().fit(X, y).tree_
     assert tree.node_count == 3
     np.testing.assert_allclose(tree.coef[1:, 1], [2.0, -1.0], rtol=1e-3)
+
+
+def test_a_short_number_is_as_good_by_the_exact_gain(rng):
+    """By the criterion, which a curve has misled, places far from a limit may be better still."""
+    X = pd.DataFrame({"age": rng.integers(18, 85, 4000).astype(float)})
+    X["km"] = rng.uniform(0, 40, 4000).round(1)
+    jump = np.where(X["age"] < 25, 900 - 15 * (X["age"] - 18), 400 - (X["age"] - 25))
+    y = jump + np.where(X["age"] >= 65, 8 * (X["age"] - 65), 0) + 5 * X["km"]
+    y = y + 60 * rng.normal(size=4000)
+    plain, short = (
+        ModelTreeRegressor(max_depth=1, round_thresholds=rounded).fit(X, y).tree_
+        for rounded in (False, True)
+    )
+    assert short.gain[0] >= 0.99 * plain.gain[0]
+    assert short.threshold[0] == 24.0
+
+
+def test_where_a_leaf_sees_no_bend_the_coefficient_is_the_slope(rng):
+    age = rng.integers(18, 85, 4000).astype(float)
+    y = np.where(age < 25, 900 - 15 * (age - 18), 400 - (age - 25)) + 10 * rng.normal(size=4000)
+    model = ModelTreeRegressor(max_depth=1).fit(age[:, None], y)
+    tree = model.tree_
+    assert tree.threshold[0] == 24.5
+    bend, young = tree.terms.curve_term[0], tree.left[0]
+    assert bend >= 0 and tree.coef[tree.right[0], bend] != 0
+    assert tree.coef[young, bend] == 0
+    assert tree.coef[young, 0] == pytest.approx(-15, abs=1.0)
+    slope = model.predict([[22.0]]) - model.predict([[21.0]])
+    assert tree.coef[young, 0] == pytest.approx(slope[0])

@@ -1163,7 +1163,7 @@ def prepare() -> None:
         assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
     if not numba.config.DISABLE_JIT and assign_bins.stats.cache_misses:
         _log.warning(
-            "glassleaf compiles its kernels, once on this machine (some 15 seconds);"
+            "glassleaf compiles its kernels, once for this installation (some 15 seconds);"
             " later runs load them from the cache."
         )
         _compile_most()

@@ -568,7 +568,7 @@ default="from_dtype"
         Largest number of columns in the formula of a leaf.
     round_thresholds : bool or float, default=False
         Prefer thresholds that are short to read, at the cost of at most this share of the
-        criterion's gain; True: 0.01.
+        split's gain; True: 0.01.
     coef_digits : int or None, default=None
         Round the coefficients to so many significant digits; ``rounding_cost_`` says what it costs.
     monotonic_cst : dict, array-like or None, default=None

@@ -363,7 +363,7 @@ def best_split(candidates: Iterable[FeatureGains], min_gain: float) -> Split | N
 
 @dataclass(frozen=True)
 class Rival:
-    """A feature's best candidate at a node by the criterion, and its gains along the feature.
+    """A feature's best candidate at a node by the criterion, or the chosen one; its gains.
 
     ``position`` are the thresholds of a numeric feature, ascending; for categories, whose
     candidates have no natural order, the rank of the candidate, best first.
@@ -375,16 +375,17 @@ class Rival:
     has_missing: bool
 
 
-def rivals(candidates: Iterable[FeatureGains], chosen: int, at_most: int = 5) -> list[Rival]:
-    """The features with the best candidates, that of the chosen column first."""
+def rivals(candidates: Iterable[FeatureGains], chosen: Split, at_most: int = 5) -> list[Rival]:
+    """The chosen candidate, then the best ones of the other features that have the best."""
     able = [feature for feature in candidates if np.isfinite(feature.best)]
-    able.sort(key=lambda own: (own.feature.column != chosen, -own.best))
-    return [_rival(feature) for feature in able[:at_most]]
+    able.sort(key=lambda own: (own.feature.column != chosen.column, -own.best))
+    return [_rival(feature, chosen) for feature in able[:at_most]]
 
 
-def _rival(found: FeatureGains) -> Rival:
+def _rival(found: FeatureGains, chosen: Split) -> Rival:
     good = found.best - TIE * abs(found.best)
-    split = _describe(found, int(np.argmax(found.gains >= good)))
+    is_chosen = found.feature.column == chosen.column
+    split = _describe(found, chosen.candidate if is_chosen else int(np.argmax(found.gains >= good)))
     if found.feature.is_categorical:
         gains = np.sort(found.gains[np.isfinite(found.gains)])[::-1][:_CURVE_POINTS]
         position = np.arange(float(len(gains)))

@@ -120,16 +120,39 @@ def find_splits(
         split = best.split if isinstance(best, Sides) else best
         if split is None or not split.gain > least or split.p_value > limits.significance:
             continue
-        node.rivals = rivals(found[node.id], split.column)
         node.split = split
-        if search.rounding is not None:
-            node.split = readable(found[node.id], split, search.rounding)
         if search.rescore and isinstance(best, Sides):
             along = next(own for own in found[node.id] if own.feature.column == split.column)
             movable.append((node, Movable(node.id, node.model, best, along)))
+        elif search.rounding is not None:
+            node.split = readable(found[node.id], split, search.rounding)
     if movable:
         assert isinstance(models, LinearModels)
+        if search.rounding is not None:
+            _shorten(backend, models, search, search.rounding, movable)
         _move(backend, models, search, movable)
+    for node in able:
+        if node.split is not None:
+            node.rivals = rivals(found[node.id], node.split)
+
+
+def _shorten(
+    backend: Backend,
+    models: LinearModels,
+    search: SplitSearch,
+    tolerance: float,
+    movable: Sequence[tuple[Node, Movable]],
+) -> None:
+    """Take the shorter number that the criterion's gains suggest, if its exact gain is as good."""
+    short = [readable([own.gains], own.split, tolerance) for _, own in movable]
+    lists = [
+        Shortlist(node.id, node.model, [split], 1.0)
+        for (node, _), split in zip(movable, short, strict=True)
+    ]
+    looked_at = best_rescored(backend, models, search.loss, lists, tested=False)
+    for (node, own), sides in zip(movable, looked_at, strict=True):
+        if sides is not None and sides.split.gain >= (1.0 - tolerance) * own.split.gain:
+            node.split = replace(sides.split, p_value=own.split.p_value)
 
 
 def _move(

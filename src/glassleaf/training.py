@@ -16,7 +16,7 @@ from glassleaf.backends.local import LocalBackend
 from glassleaf.binning import Block
 from glassleaf.criteria import Criterion
 from glassleaf.curves import with_curves
-from glassleaf.design import Design, Layout
+from glassleaf.design import Design, Layout, Terms
 from glassleaf.finishing import narrow_leaves, shorten_leaves, stored_columns
 from glassleaf.growth import grow
 from glassleaf.losses import Loss
@@ -251,6 +251,25 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
     return low, high
 
 
+def _fold_straight_curves(
+    coef: Floats, intercept: Floats, terms: Terms, low: Floats, high: Floats
+) -> None:
+    """Where a node sees no bend of a curve, let the column's own coefficient say its slope.
+
+    The two would only add up to it: predictions stay as they are.
+    """
+    for column in np.flatnonzero(terms.curve_term >= 0).tolist():
+        curve, line, bend = terms.curve(column), terms.first_term[column], terms.curve_term[column]
+        assert curve is not None
+        for node in range(len(coef)):
+            straight = curve.straight_between(low[node, column], high[node, column])
+            if straight is not None:
+                slope, constant = straight
+                coef[node, :, line] += slope * coef[node, :, bend]
+                intercept[node] += constant * coef[node, :, bend]
+                coef[node, :, bend] = 0.0
+
+
 def _to_tree(
     nodes: Sequence[Node],
     columns: tuple[Column, ...],
@@ -269,6 +288,8 @@ def _to_tree(
             weights, constant = node.model.raw_parameters()
             coef[node.id][:, design.layout.term] = scale * weights
             intercept[node.id] = scale * constant + center
+    if clamps is not None:
+        _fold_straight_curves(coef, intercept, design.terms, *clamps)
     if n_outputs == 1:
         coef, intercept = coef[:, 0], intercept[:, 0]
     if clamps is None:

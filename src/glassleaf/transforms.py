@@ -45,6 +45,22 @@ class PiecewiseLinear:
         """The function of every value; missing values stay missing."""
         return np.interp(values, self.x, self.z)
 
+    def straight_between(self, low: float, high: float) -> tuple[float, float] | None:
+        """Slope and constant of the function where it has no corner in between, else None.
+
+        >>> peak = PiecewiseLinear(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 0.0]))
+        >>> peak.straight_between(1.0, 2.0), peak.straight_between(0.5, 2.0)
+        ((-1.0, 3.0), None)
+        """
+        piece = int(np.searchsorted(self.x, low, side="right")) - 1
+        end = self.x[piece + 1] if piece + 1 < len(self.x) else np.inf
+        if not (np.isfinite(low) and np.isfinite(high) and high <= end):
+            return None
+        if piece < 0 or end == np.inf:
+            return 0.0, float(self.z[max(piece, 0)])
+        slope = float((self.z[piece + 1] - self.z[piece]) / (end - self.x[piece]))
+        return slope, float(self.z[piece] - slope * self.x[piece])
+
 
 @dataclass(frozen=True)
 class Knots(PiecewiseLinear):

@@ -184,4 +184,7 @@ def all_rules(tree: Tree) -> list[tuple[Condition, ...]]:
 
 def rule_text(rule: tuple[Condition, ...]) -> str:
     """A whole rule in one line; "all rows" where nothing is asked."""
-    return " and ".join(condition.text for condition in rule) or "all rows"
+    texts = [condition.text for condition in rule]
+    if len(texts) > 1:
+        texts = [f"({text})" if " or " in text else text for text in texts]
+    return " and ".join(texts) or "all rows"

@@ -57,7 +57,8 @@ class GainDisplay:
         size = (max(2.5 * n, 4.0), 2.7)
         self.axes_ = grid_of_axes(ax, 1, n, size)[0]
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
-        best = max(candidate.gain for candidate in split.candidates)
+        curves = [gain for candidate in split.candidates for _, gain in candidate.curve]
+        best = max(*curves, *(candidate.gain for candidate in split.candidates))
         for panel, candidate in zip(self.axes_, split.candidates, strict=True):
             self._panel(panel, candidate)
             panel.set_ylim(0, 1.08 * best)
@@ -75,8 +76,7 @@ class GainDisplay:
             panel.plot(points[:, 0], points[:, 1], color=color, lw=1.5)
             place = candidate.condition.high
             if np.isfinite(place) and len(points):
-                height = np.interp(place, points[:, 0], points[:, 1])
-                panel.plot([place], [height], "o", color=color, ms=5)
+                panel.plot([place], [candidate.gain], "o", color=color, ms=5)
             panel.set_xlabel(label(candidate.feature))
             panel.locator_params(axis="x", nbins=4)
         else:

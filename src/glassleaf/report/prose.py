@@ -205,7 +205,13 @@ def _what_matters(contents: Contents) -> str:
     if not shares:
         return "No feature moves the score within a leaf."
     listed = ", ".join(f"{words.name(name)} ({words.percent(share)})" for name, share in shares)
-    return f"What moves its scores most: {listed}."
+    within = f"Within its leaves, scores move most with {listed}."
+    gains = {feature.name: feature.gain_share for feature in contents.model.features}
+    asked = sorted((n for n, share in gains.items() if share > 0), key=lambda n: -gains[n])[:3]
+    if not asked:
+        return within
+    listed = ", ".join(f"{words.name(name)} ({words.percent(gains[name])})" for name in asked)
+    return f"{within} By the gain of its splits, leaves are told apart by {listed}."
 
 
 def _drift(contents: Contents) -> str:

@@ -301,24 +301,12 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
     return {
         "text": condition_parts(candidate.condition, 24),
         "feature": candidate.feature,
-        "gain": _gain_at(candidate),
+        "gain": candidate.gain,
         "chosen": candidate.is_chosen,
         "number": is_number,
         "place": candidate.condition.high if is_number else None,
         "points": points,
     }
-
-
-def _gain_at(candidate: Candidate) -> float:
-    """The gain at the candidate's own threshold, if it has one.
-
-    A split that was chosen by a closer look need not be where its feature's gain is largest.
-    """
-    threshold = candidate.condition.high
-    if candidate.condition.categories is not None or np.isinf(threshold) or not candidate.curve:
-        return candidate.gain
-    position, gain = np.array(candidate.curve).T
-    return float(np.interp(threshold, position, gain))
 
 
 # --- rows ----------------------------------------------------------------------------------------
