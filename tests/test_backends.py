@@ -128,8 +128,15 @@ def test_seven_shards_give_the_same_tree(monkeypatch, mixed, name, weighted):
     weight = np.random.default_rng(1).uniform(0.5, 2.0, 3000) if weighted else None
     whole = fitted(name, mixed, weight)
     monkeypatch.setattr(training, "LocalBackend", Shards)
-    # Exact gains of splits on "far" are those of columns of which ten digits are the same.
-    rtol = 5e-2 if SETTINGS[name][0] in (ModelTreeRegressor, ModelTreeClassifier) else 1e-6
+    # Exact gains of splits on "far" are those of columns of which ten digits are the same; the tree
+    # that is refined goes on to one of next to no gain.
+    rtol = (
+        5e-2
+        if name == "refine"
+        else 5e-3
+        if SETTINGS[name][0] in (ModelTreeRegressor, ModelTreeClassifier)
+        else 1e-6
+    )
     assert_same_tree(whole, fitted(name, mixed, weight), rtol)
 
 

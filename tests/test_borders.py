@@ -7,7 +7,7 @@ from bare import regressor
 from problems import KINDS, table, target
 from sklearn.base import clone
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, splitting
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, borders, splitting
 
 seeds = pytest.mark.parametrize("seed", range(4))
 # Least squares on either side, as good as.
@@ -191,3 +191,51 @@ def test_where_a_leaf_sees_no_bend_the_coefficient_is_the_slope(rng):
     assert tree.coef[young, 0] == pytest.approx(-15, abs=1.0)
     slope = model.predict([[22.0]]) - model.predict([[21.0]])
     assert tree.coef[young, 0] == pytest.approx(slope[0])
+
+
+@pytest.mark.parametrize("outlier", [0.0, 1e9, 1e12])
+@pytest.mark.parametrize("column", ["tenths", "decimals", "whole", "normal"])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_rows_stay_with_short_numbers_next_to_them(rng, column, outlier, rounded):
+    """A tenth times 608 is not 60.8, and next to 1e12 less is known of a number."""
+    whole = rng.integers(0, 1000, 3000)
+    x = {
+        "tenths": whole * 0.1,
+        "decimals": whole / 10,
+        "whole": whole.astype(float),
+        "normal": rng.normal(size=3000),
+    }[column]
+    for limit in np.sort(x)[[500, 1200, 1800, 2300]]:
+        y = np.where(x <= limit, 1.0, -1.0) * 5 + 0.1 * x + rng.normal(size=3000)
+        X = np.column_stack([np.where(rng.random(3000) < 0.01, outlier, x), rng.normal(size=3000)])
+        model = ModelTreeRegressor(max_depth=2, round_thresholds=rounded, transform="none")
+        tree = model.fit(X, y).tree_
+        rows = np.asarray(model.decision_path(X).sum(axis=0)).ravel()
+        np.testing.assert_array_equal(rows, tree.n_samples)
+        leaf = model.apply(X)
+        for node in set(leaf):
+            # Ends are those that were seen, as far as numbers next to the column's mean are known.
+            low, high = X[leaf == node].min(axis=0), X[leaf == node].max(axis=0)
+            known = 1e-14 * (1 + np.abs(X.mean(axis=0)))
+            assert (np.abs(tree.clamp_low[node] - low) <= known + 1e-14 * abs(low)).all()
+            assert (np.abs(tree.clamp_high[node] - high) <= known + 1e-14 * abs(high)).all()
+
+
+def test_a_border_stays_where_its_bins_have_too_many_rows(monkeypatch):
+    X, y = a_jump(0)
+    moved = ModelTreeRegressor(max_depth=1).fit(X, y).tree_
+    monkeypatch.setattr(borders, "_TOO_MANY_ROWS", 10)
+    stays = ModelTreeRegressor(max_depth=1).fit(X, y).tree_
+    assert stays.feature[0] == moved.feature[0] and stays.gain[0] < moved.gain[0]
+
+
+def test_missing_values_not_seen_follow_the_larger_side_after_the_move():
+    """The bins' border has 196 of 400 rows on the left, the jump 204."""
+    x = np.arange(400.0)
+    z = np.random.default_rng(0).normal(size=400)
+    y = np.where(x < 204, z, -z)
+    model = ModelTreeRegressor(max_depth=1, max_bins=100, significance=None)
+    tree = model.fit(np.column_stack([x, z]), y).tree_
+    assert tree.threshold[0] == 203.5 and tree.missing_left[0]
+    mirrored = model.fit(np.column_stack([-x, z]), y).tree_
+    assert mirrored.threshold[0] == -203.5 and not mirrored.missing_left[0]

@@ -8,6 +8,7 @@ import pytest
 from problems import CURVED, FORMS, KINDS, fitted, later
 
 from glassleaf import ModelTreeClassifier, explain
+from glassleaf.plots import regions
 
 matplotlib = needed.module("matplotlib")
 matplotlib.use("agg")
@@ -337,3 +338,14 @@ def test_a_tree_says_how_many_features_it_leaves_out():
     )
     assert any(f"; 2 of {n} features" in text for text in some)
     assert not any(" features" in text for text in all_of_them)
+
+
+def test_labels_of_thin_leaves_stand_apart_and_inside():
+    leaf = np.repeat([[1] * 4 + [2] * 6 + [3] * 5 + [4] * 185], 200, axis=0)
+    taken = []
+    for number in range(1, 5):
+        row, column = regions._free_place(leaf == number, taken)
+        assert leaf[row, column] == number
+        for other in taken:
+            assert (np.abs(np.subtract((row, column), other)) >= regions._LABEL).any()
+        taken.append((row, column))

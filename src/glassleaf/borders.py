@@ -22,15 +22,15 @@ from glassleaf.design import Layout, Terms
 from glassleaf.losses import Loss
 from glassleaf.rescoring import Sides
 from glassleaf.rounding import n_digits, shortest_between, without_noise
-from glassleaf.search import TIE, Border, FeatureGains, Split
+from glassleaf.search import TIE, Border, FeatureGains, Split, is_larger
 from glassleaf.values import ANY_NUMBER
 from glassleaf.weak_models import LinearModels, NodeModel
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# A border moves no further than this share of the node's rows, on either side, nor than so many
-# rows, unless a single bin has more.
+# A border moves no further than the bin at this share of the node's rows, on either side, nor than
+# that at so many rows.
 _NEAR = 0.025
 _MOST_ROWS = 100_000
 # It stays where two bins have more rows than a driver wants to be sent.
@@ -100,19 +100,18 @@ def move_borders(
     tasks = [(*own.task, *_side_models(models, own.movable), loss) for own in near]
     moved: list[tuple[_Near, Split]] = []
     for own, rows in zip(near, backend.sum(on_rows.border_rows, tasks), strict=True):
-        split = _moved(own, rows, terms, min_count, tolerance)
+        split = _moved(own, rows, layout, terms, min_count, tolerance)
         if split is not None:
             moved.append((own, split))
-    tasks = [
-        (*own.task, split.border.last_left, *models.at_rows(own.movable.model), loss)
-        for own, split in moved
-        if split.border is not None
-    ]
+    tasks = []
+    for own, split in moved:
+        assert split.border is not None
+        tasks.append((*own.task, split.border.last_left, *models.at_rows(own.movable.model), loss))
     better = {}
     for (own, split), sums in zip(moved, backend.sum(on_rows.moved_sums, tasks), strict=True):
         movable = own.movable
-        unions = movable.sides.sums.beside(sums).unions(_EXCHANGE)
-        left, right, whole = models.side_objectives(movable.model, unions)
+        sums_of_both = movable.sides.sums.beside(sums).combined(_EXCHANGE)
+        left, right, whole = models.side_objectives(movable.model, sums_of_both)
         gain = float(whole - left - right)
         if gain > movable.split.gain * (1.0 - (tolerance or 0.0)):
             better[movable.node] = replace(split, gain=gain)
@@ -155,11 +154,13 @@ class _Places:
     """The places after each row near a border but the last, in the order of their values.
 
     ``cost`` and ``share`` are the difference of the losses, and the share of the node's weight, of
-    all rows up to there. A place is one only where the next value differs.
+    all rows up to there. A place is one only where the next value differs. Raw values may be off
+    by ``noise``, where they are not exact.
     """
 
     value: Floats
     raw: Floats
+    noise: Floats
     cost: Floats
     share: Floats
     differs: Bools
@@ -167,14 +168,19 @@ class _Places:
 
 
 def _moved(
-    near: _Near, rows: on_rows.BorderRows, terms: Terms, min_count: int, tolerance: float | None
+    near: _Near,
+    rows: on_rows.BorderRows,
+    layout: Layout,
+    terms: Terms,
+    min_count: int,
+    tolerance: float | None,
 ) -> Split | None:
     """The split at the best place between two of the rows near it, None if it is there.
 
     With a ``tolerance``, at a short number near it that costs no more than this share of the gain.
     """
     split, gains = near.movable.split, near.movable.gains
-    places = _places(near, rows, terms, min_count)
+    places = _places(near, rows, layout, terms, min_count)
     noise = TIE * float(np.abs(rows.difference).sum())
     now = float(rows.difference[rows.is_left].sum())
     least = min(now, float(places.cost[places.allowed].min(initial=np.inf)))
@@ -187,10 +193,10 @@ def _moved(
         best = int(found[np.argmin(np.abs(found + 1 - int(rows.is_left.sum())))])
         threshold = float(places.raw[best] + (places.raw[best + 1] - places.raw[best]) / 2)
     else:
-        best, threshold = _short_place(places, good, terms.knots(split.column) is None)
+        best, threshold = _short_place(places, good)
     left_of_bin = split.left_of_bin.copy()
     if gains.count[-1] == 0:  # missing values, not seen here, follow the larger side
-        left_of_bin[-1] = 2 * places.share[best] * (1 + TIE) >= 1
+        left_of_bin[-1] = is_larger(float(places.share[best]), 1.0)
     return replace(
         split,
         left_of_bin=left_of_bin,
@@ -200,26 +206,29 @@ def _moved(
     )
 
 
-def _places(near: _Near, rows: on_rows.BorderRows, terms: Terms, min_count: int) -> _Places:
+def _places(
+    near: _Near, rows: on_rows.BorderRows, layout: Layout, terms: Terms, min_count: int
+) -> _Places:
     split, gains = near.movable.split, near.movable.gains
     order = np.argsort(rows.value, kind="stable")
     value = rows.value[order]
-    raw, differs = _raw_values(near, terms, value)
+    raw, noise, differs = _raw_values(near, layout, terms, value)
     outside = split.left_of_bin & (near.side_of_bin == _ELSEWHERE)
     count = gains.count[outside].sum() + np.arange(1, len(order))
     weight = gains.weight[outside].sum() + np.cumsum(rows.weight[order])[:-1]
     share = weight / gains.weight.sum()
     allowed = differs & (np.minimum(count, gains.count.sum() - count) >= min_count)
     allowed &= (share > TIE) & (share < 1 - TIE)
-    return _Places(value, raw, np.cumsum(rows.difference[order])[:-1], share, differs, allowed)
+    cost = np.cumsum(rows.difference[order])[:-1]
+    return _Places(value, raw, noise, cost, share, differs, allowed)
 
 
-def _short_place(places: _Places, good: Bools, is_exact: bool) -> tuple[int, float]:
+def _short_place(places: _Places, good: Bools) -> tuple[int, float]:
     """The shortest number between values whose places are all good, and its place.
 
-    Where values are known to the last digit, it may be one of them.
+    It keeps away from values that are not exact.
     """
-    raw = places.raw
+    raw, noise = places.raw, places.noise
     where = np.flatnonzero(places.differs)
     starts, ends = _runs(good[where])
     found = []
@@ -228,8 +237,9 @@ def _short_place(places: _Places, good: Bools, is_exact: bool) -> tuple[int, flo
         place = int(np.searchsorted(raw, number, side="right")) - 1
         found.append((n_digits(number), float(places.cost[place]), place, number))
     _, _, best, threshold = min(found)
-    quarter = 0.0 if is_exact else float(raw[best + 1] - raw[best]) / 4
-    low, high = float(raw[best]) + quarter, float(raw[best + 1]) - quarter
+    quarter = float(raw[best + 1] - raw[best]) / 4
+    low = float(raw[best]) + min(float(noise[best]), quarter)
+    high = float(raw[best + 1]) - min(float(noise[best + 1]), quarter)
     return best, threshold if low <= threshold < high else shortest_between(low, high)
 
 
@@ -243,14 +253,35 @@ def _runs(flags: Bools) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
 
 
-def _raw_values(near: _Near, terms: Terms, stored: Floats) -> tuple[Floats, Bools]:
-    """Values of the column, ascending, and whether each differs from the next beyond rounding."""
+def _raw_values(
+    near: _Near, layout: Layout, terms: Terms, stored: Floats
+) -> tuple[Floats, Floats, Bools]:
+    """Values of the column, ascending, by how much they may be off, and where the next differs.
+
+    Stored values have lost the last digits that a number next to the column's center has.
+    """
     feature, model = near.movable.gains.feature, near.movable.model
-    largest = max(abs(feature.lower[0]), abs(feature.upper[-1]))
+    center = abs(layout.center[near.place])
     term = model.center[near.place] + model.unit[near.place] * stored
+    differs = np.diff(term) > _SAME * np.maximum(center, np.abs(term).max(initial=0.0))
     knots = terms.knots(feature.column)
-    raw = term if knots is None else np.asarray(knots.inverse(term))
-    raw = without_noise(raw, np.full_like(raw, largest))
-    differs = np.diff(raw) > _SAME * largest
-    differs &= np.diff(term) > _SAME * np.abs(term).max(initial=0.0)
-    return raw, differs
+    if knots is not None:
+        raw = np.asarray(knots.inverse(term))
+        differs &= np.diff(raw) > _SAME * np.abs(raw).max(initial=0.0)
+        return raw, np.full(len(raw), np.inf), differs
+    magnitude = np.maximum(center, np.abs(term))
+    noise = _SAME * magnitude
+    exact, is_exact = _nearest(feature.lower[feature.lower == feature.upper], term, noise)
+    raw = np.where(is_exact, exact, without_noise(term, magnitude))
+    return raw, np.where(is_exact, 0.0, noise), differs
+
+
+def _nearest(known: Floats, values: Floats, noise: Floats) -> tuple[Floats, Bools]:
+    """For every value the known number next to it, and whether that is it, but for noise."""
+    if not len(known):
+        return values, np.zeros(len(values), dtype=np.bool_)
+    after = np.clip(np.searchsorted(known, values), 0, len(known) - 1)
+    before = np.maximum(after - 1, 0)
+    nearer = values - known[before] < known[after] - values
+    found = np.where(nearer, known[before], known[after])
+    return found, np.abs(found - values) <= noise

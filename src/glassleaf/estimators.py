@@ -513,7 +513,8 @@ class ModelTreeRegressor(RegressorMixin, _ModelTree):
     alpha : float or "auto", default="auto"
         Penalty of the models: on the summed loss, in standardized units, so that it fades with
         the rows in a leaf and does not depend on the scale of the features. "auto": for every
-        node the strength that Akaike's criterion prefers, from that of ten rows up.
+        node the strength that Akaike's criterion prefers, from that of ten rows up (for squared
+        error, where there is hardly any noise, from less).
     l1_ratio : float, default=0.0
         Share of the L1 norm in the penalty; 0 is ridge, 1 is lasso.
     shrink : {"parent", "zero"}, default="parent"

@@ -108,7 +108,7 @@ def _best_sides(
     n = len(splits)
     # The node as a whole takes the same step: with a penalty it need not be at its minimum.
     everything = np.ones((1, members.shape[1]))
-    unions = segments.unions(np.concatenate([members, 1.0 - members, everything]))
+    unions = segments.combined(np.concatenate([members, 1.0 - members, everything]))
     objective = models.side_objectives(model, unions)
     gains = objective[-1] - objective[:n] - objective[n : 2 * n]
     best = int(np.argmax(gains))

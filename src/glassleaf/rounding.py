@@ -63,7 +63,7 @@ def without_noise(
 ) -> NDArray[np.float64]:
     """Short numbers where a change of units made up all further digits; others as they are.
 
-    ``magnitude`` is the largest number that was changed: its last digits may have been made up.
+    ``magnitude`` is the size of what they were computed from, whose last digits may be made up.
 
     >>> without_noise(np.array([2.8e-17, 0.30000000000000004, 1 / 3]), np.ones(3))
     array([0.        , 0.3       , 0.33333333])

@@ -169,8 +169,8 @@ class SegmentSums:
             np.concatenate([self.hessian, other.hessian]),
         )
 
-    def unions(self, members: Floats) -> SegmentSums:
-        """Sums over unions of the sets: each has a row of ``members``, how often a set counts."""
+    def combined(self, members: Floats) -> SegmentSums:
+        """Sums over combinations of the sets: each has a row that says how often a set counts."""
 
         def add(sums: Floats) -> Floats:
             flat = members @ sums.reshape(len(sums), -1)

@@ -43,9 +43,9 @@ _WELL_AWAY = 0.05
 
 @dataclass(frozen=True)
 class Border:
-    """A border that runs through bins: rows in those go left up to a value of a dense column."""
+    """A border that may run through bins: rows of those near it go left up to a stored value."""
 
-    through_bin: Bools
+    near_bin: Bools
     place: int
     last_left: float
 
@@ -54,7 +54,7 @@ class Border:
 class Split:
     """A chosen split. ``left_of_bin`` says for every bin of the feature whether it goes left.
 
-    Where there is a ``border``, it says so for the bins that it runs through.
+    Where there is a ``border``, it says so for the rows of the bins near it.
     """
 
     gain: float
@@ -464,8 +464,7 @@ def _describe(found: FeatureGains, candidate: int) -> Split:
         left_of_bin[-1] = missing_left
     else:
         # No missing value was seen here: one that comes later follows the larger side.
-        in_left = float(found.weight[left_of_bin].sum())
-        missing_left = bool(2 * in_left * (1 + TIE) >= found.weight.sum())
+        missing_left = is_larger(float(found.weight[left_of_bin].sum()), found.weight.sum())
         left_of_bin[-1] = missing_left
     return Split(
         gain=float(found.gains[candidate]),
@@ -482,13 +481,17 @@ def _describe(found: FeatureGains, candidate: int) -> Split:
     )
 
 
+def is_larger(weight: float, total: float) -> bool:
+    """Whether a side of that weight is the larger one, or as large."""
+    return bool(2 * weight * (1 + TIE) >= total)
+
+
 def _describe_subset(found: FeatureGains, order: NDArray[np.intp], candidate: int) -> Split:
     feature = found.feature
     left_of_bin = np.zeros(feature.n_bins, dtype=np.bool_)
     left_of_bin[order[: candidate + 1]] = True
     # What did not occur here, and what never occurred, follows the larger side.
-    in_left = float(found.weight[left_of_bin].sum())
-    mostly_left = bool(2 * in_left * (1 + TIE) >= found.weight.sum())
+    mostly_left = is_larger(float(found.weight[left_of_bin].sum()), found.weight.sum())
     left_of_bin[found.count == 0] = mostly_left
     return Split(
         gain=float(found.gains[candidate]),

@@ -263,7 +263,7 @@ def route(backend: Backend, nodes: Sequence[Node]) -> None:
         side_of_bin = np.where(split.left_of_bin, 1, 2).astype(np.uint16)
         place, last_left = 0, np.nan
         if split.border is not None:
-            side_of_bin[split.border.through_bin] = 0
+            side_of_bin[split.border.near_bin] = 0
             place, last_left = split.border.place, split.border.last_left
         default = int(side_of_bin[split.default_bin])
         tasks.append(

@@ -242,8 +242,10 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
         low[node.id, numeric] = center + unit * ranges.low[stored]
         high[node.id, numeric] = center + unit * ranges.high[stored]
     ids = np.ix_(np.array([node.id for node in leaves]), numeric)
-    magnitude = np.maximum(abs(low[ids]), abs(high[ids])).max(axis=0)
-    low[ids], high[ids] = without_noise(low[ids], magnitude), without_noise(high[ids], magnitude)
+    center = np.zeros(design.layout.n_columns)  # next to which stored values have lost digits
+    center[: len(design.layout.center)] = abs(design.layout.center)
+    for end in (low, high):
+        end[ids] = without_noise(end[ids], np.maximum(center[stored], abs(end[ids])))
     for node in reversed(nodes):  # children come after their parents
         if node.children is not None:
             low[node.id] = low[list(node.children)].min(axis=0)
