@@ -239,3 +239,14 @@ def test_missing_values_not_seen_follow_the_larger_side_after_the_move():
     assert tree.threshold[0] == 203.5 and tree.missing_left[0]
     mirrored = model.fit(np.column_stack([-x, z]), y).tree_
     assert mirrored.threshold[0] == -203.5 and not mirrored.missing_left[0]
+
+
+def test_values_next_to_one_with_a_bin_of_its_own_are_not_taken_for_it(rng):
+    x = np.where(rng.random(600) < 0.4, 1.0, 1 + rng.uniform(0, 0.5, 600))
+    x[rng.choice(600, 40, replace=False)] = 1 + 3 * np.spacing(1.0)
+    z = rng.normal(size=600)
+    y = np.where(x < 1 + 1e-9, z, 2 - z) + 0.3 * rng.normal(size=600)
+    X = np.column_stack([x, z])
+    model = ModelTreeRegressor(max_depth=1, round_thresholds=True, max_bins=4).fit(X, y)
+    rows = np.asarray(model.decision_path(X).sum(axis=0)).ravel()
+    np.testing.assert_array_equal(rows, model.tree_.n_samples)

@@ -279,3 +279,15 @@ def test_more_numeric_candidates_than_an_integer_has_digits(rng):
     many = ModelTreeRegressor(rescore=300, **given).fit(X, y).tree_
     assert few.threshold[0] == many.threshold[0] == 41.5
     assert many.gain[0] == pytest.approx(few.gain[0], rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_descent_that_runs_away_is_not_followed():
+    """Coordinate descent along a column and its curve, which are nearly the same, may overflow."""
+    for seed in range(10, 40):
+        rng = np.random.default_rng(seed)
+        k = rng.choice(5, 1500, p=[0.6, 0.1, 0.1, 0.1, 0.1])
+        x = np.array([0.1, 0.2, 0.3, 1 / 3, 7e5])[k]
+        y = np.array([-2.1, -1.1, 1.6, 1.4, 1.3])[k]
+        model = ModelTreeRegressor(loss="huber", l1_ratio=0.1, max_depth=1).fit(x[:, None], y)
+        assert np.isfinite(model.predict(x[:, None])).all()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
+from glassleaf.binning import FeatureBins
 from glassleaf.design import Layout, Terms
 from glassleaf.losses import Loss
 from glassleaf.rescoring import Sides
@@ -271,9 +272,17 @@ def _raw_values(
         return raw, np.full(len(raw), np.inf), differs
     magnitude = np.maximum(center, np.abs(term))
     noise = _SAME * magnitude
-    exact, is_exact = _nearest(feature.lower[feature.lower == feature.upper], term, noise)
+    exact, is_exact = _nearest(_lone_values(feature, center), term, noise)
     raw = np.where(is_exact, exact, without_noise(term, magnitude))
     return raw, np.where(is_exact, 0.0, noise), differs
+
+
+def _lone_values(feature: FeatureBins, center: float) -> Floats:
+    """Values with a bin of their own, from which noise does not lead to another bin."""
+    gap = np.concatenate([[np.inf], feature.lower[1:] - feature.upper[:-1], [np.inf]])
+    noise = 2 * _SAME * np.maximum(center, np.abs(feature.lower))
+    is_alone = (feature.lower == feature.upper) & (np.minimum(gap[:-1], gap[1:]) > noise)
+    return np.asarray(feature.lower[is_alone])
 
 
 def _nearest(known: Floats, values: Floats, noise: Floats) -> tuple[Floats, Bools]:

@@ -189,9 +189,13 @@ class QuadraticModel:
             matrix, linear, l1, lower, upper, new, tolerance, _MAX_DESCENTS
         )
         change = new - old
-        curved = 0.5 * float(change @ matrix @ change)
-        penalized = float(l1 @ (np.abs(new) - np.abs(old)))
-        return change, -(float(slope @ change) + curved + penalized)
+        with np.errstate(over="ignore", invalid="ignore"):
+            curved = 0.5 * float(change @ matrix @ change)
+            penalized = float(l1 @ (np.abs(new) - np.abs(old)))
+            predicted = -(float(slope @ change) + curved + penalized)
+        if not np.isfinite(predicted):  # columns so alike that rounding lets the descent run away
+            return np.clip(old, lower, upper) - old, 0.0
+        return change, predicted
 
     def _bound(self, given: Floats | None, default: float) -> Floats:
         out = np.full(self._shape, default)

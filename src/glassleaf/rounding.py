@@ -27,6 +27,8 @@ def shortest_between(low: float, high: float) -> float:
         return 0.0
     middle = low + (high - low) / 2
     largest = max(abs(low), abs(high))
+    if largest < 10.0**-_LARGEST_POWER:
+        return low
     exponent = math.floor(math.log10(largest)) + 1
     for digits in range(_MOST_DIGITS + 1):
         step = exponent - digits
