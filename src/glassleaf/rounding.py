@@ -22,6 +22,8 @@ def shortest_between(low: float, high: float) -> float:
 
     >>> shortest_between(48.2, 50.7), shortest_between(-3.0, 2.0), shortest_between(0.1234, 0.1239)
     (50.0, 0.0, 0.1236)
+    >>> shortest_between(1e-310, 2e-310)  # a power of ten is not precise there
+    1e-310
     """
     if low <= 0.0 < high:
         return 0.0
