@@ -357,7 +357,8 @@ def test_sums_of_segments_are_those_of_their_rows(rng, loss, n_sparse):
     before = dense.copy()
     coef = rng.normal(size=(loss.n_outputs, 3 + n_sparse))
     intercept = rng.normal(size=loss.n_outputs)
-    sums = on_rows.segment_sums(rows, 5, 0, 7, segment_of_bin, 0, 4, coef, intercept, loss)
+    sets = on_rows.BinSets(0, 7, segment_of_bin, 0)
+    sums = on_rows.segment_sums(rows, 5, sets, 4, coef, intercept, loss)
     x = np.column_stack([dense, plain, np.ones(n)])
     raw = x @ np.column_stack([coef, intercept]).T
     value, slope, curvature = loss.derivatives(y, raw[:, 0] if loss.n_outputs == 1 else raw)
@@ -387,9 +388,7 @@ def test_a_column_that_is_constant_in_a_set_of_many_rows_does_not_vary_there():
     rows = on_rows.Rows(
         dense, nothing, 0, np.ones(n), np.ones(n), [block], {0: (0, n)}, np.zeros((n, 2))
     )
-    segments = np.array([0, 1], dtype=np.uint16)
-    sums = on_rows.segment_sums(
-        rows, 0, 0, 0, segments, 0, 2, np.ones((1, 2)), np.zeros(1), SquaredError()
-    )
+    sets = on_rows.BinSets(0, 0, np.array([0, 1], dtype=np.uint16), 0)
+    sums = on_rows.segment_sums(rows, 0, sets, 2, np.ones((1, 2)), np.zeros(1), SquaredError())
     size, moments = sums.statistics[:, :1], sums.statistics[:, 2:].reshape(2, 4, 2)
     np.testing.assert_allclose((moments[:, 0] / size) ** 2, moments[:, 2] / size, rtol=4e-15)

@@ -24,6 +24,7 @@ from glassleaf.losses import Loss
 from glassleaf.rescoring import Sides
 from glassleaf.rounding import n_digits, shortest_between, without_noise
 from glassleaf.search import TIE, Border, FeatureGains, Split, is_larger
+from glassleaf.transforms import Knots
 from glassleaf.values import ANY_NUMBER
 from glassleaf.weak_models import LinearModels, NodeModel
 
@@ -38,7 +39,6 @@ _MOST_ROWS = 100_000
 _TOO_MANY_ROWS = 1_000_000
 # Values closer than this share of the largest may be one number that rounding made two.
 _SAME = 16 * np.finfo(float).eps
-_ELSEWHERE, _LEFT, _RIGHT = 0, 1, 2
 # Of left, right, from right to left and from left to right: the new left, the new right, all.
 _EXCHANGE = np.array([[1.0, 0.0, 1.0, -1.0], [0.0, 1.0, -1.0, 1.0], [1.0, 1.0, 0.0, 0.0]])
 
@@ -59,20 +59,25 @@ class Movable:
 
 @dataclass(frozen=True)
 class _Near:
-    """A split whose feature is a dense column, and which bins are near its border."""
+    """A split whose feature is a dense column, and on which side bins near its border are.
+
+    The column's terms were stored relative to ``center``; ``knots`` make them of its values.
+    """
 
     movable: Movable
+    sides: on_rows.BinSets
     place: int
-    side_of_bin: NDArray[np.uint16]
+    center: float
+    knots: Knots | None
 
     @property
     def task(self) -> tuple[Any, ...]:
         """Where rows near the border are found."""
-        split = self.movable.split
-        default = int(self.side_of_bin[split.default_bin])
-        return (
-            self.movable.node, split.block, split.first_bin, self.side_of_bin, default, self.place
-        )  # fmt: skip
+        return self.movable.node, self.sides, self.place
+
+    @property
+    def is_near(self) -> Bools:
+        return np.asarray(self.sides.of_bin != on_rows.NEITHER)
 
 
 def move_borders(
@@ -92,18 +97,17 @@ def move_borders(
     """
     near = []
     for movable in chosen:
-        place = _dense_place(layout, terms, movable.split)
-        if place < 0:
-            continue
-        side_of_bin = _sides_near(movable.gains, movable.split)
-        if movable.gains.count[side_of_bin != _ELSEWHERE].sum() <= _TOO_MANY_ROWS:
-            near.append(_Near(movable, place, side_of_bin))
+        split, place = movable.split, _dense_place(layout, terms, movable.split)
+        if place >= 0:
+            sides, knots = split.sets(_sides_near(movable.gains, split)), terms.knots(split.column)
+            near.append(_Near(movable, sides, place, abs(layout.center[place]), knots))
+    near = [own for own in near if own.movable.gains.count[own.is_near].sum() <= _TOO_MANY_ROWS]
     tasks = [(*own.task, *_side_models(models, own.movable), loss) for own in near]
     moved: list[tuple[_Near, Split]] = []
     for own, rows in zip(near, backend.sum(on_rows.border_rows, tasks), strict=True):
-        split = _moved(own, rows, layout, terms, min_count, tolerance)
-        if split is not None:
-            moved.append((own, split))
+        found = _moved(own, rows, min_count, tolerance)
+        if found is not None:
+            moved.append((own, found))
     tasks = []
     for own, split in moved:
         assert split.border is not None
@@ -129,12 +133,12 @@ def _dense_place(layout: Layout, terms: Terms, split: Split) -> int:
 
 def _sides_near(gains: FeatureGains, split: Split) -> NDArray[np.uint16]:
     """For every bin whether it is near the border, on the left or on the right."""
-    out = np.full(gains.feature.n_bins, _ELSEWHERE, dtype=np.uint16)
+    out = np.full(gains.feature.n_bins, on_rows.NEITHER, dtype=np.uint16)
     after = gains.bin_of(split.candidate) + 1
     most = _NEAR * gains.weight.sum() * (1 - TIE)
     outwards = {
-        _LEFT: np.arange(after - 1, -1, -1),
-        _RIGHT: np.arange(after, gains.feature.n_values),
+        on_rows.LEFT: np.arange(after - 1, -1, -1),
+        on_rows.RIGHT: np.arange(after, gains.feature.n_values),
     }
     for side, bins in outwards.items():
         weight, count = gains.weight[bins], gains.count[bins]
@@ -169,19 +173,14 @@ class _Places:
 
 
 def _moved(
-    near: _Near,
-    rows: on_rows.BorderRows,
-    layout: Layout,
-    terms: Terms,
-    min_count: int,
-    tolerance: float | None,
+    near: _Near, rows: on_rows.BorderRows, min_count: int, tolerance: float | None
 ) -> Split | None:
     """The split at the best place between two of the rows near it, None if it is there.
 
     With a ``tolerance``, at a short number near it that costs no more than this share of the gain.
     """
     split, gains = near.movable.split, near.movable.gains
-    places = _places(near, rows, layout, terms, min_count)
+    places = _places(near, rows, min_count)
     noise = TIE * float(np.abs(rows.difference).sum())
     now = float(rows.difference[rows.is_left].sum())
     least = min(now, float(places.cost[places.allowed].min(initial=np.inf)))
@@ -203,18 +202,16 @@ def _moved(
         left_of_bin=left_of_bin,
         missing_left=bool(left_of_bin[-1]),
         threshold=threshold,
-        border=Border(near.side_of_bin != _ELSEWHERE, near.place, float(places.value[best])),
+        border=Border(near.is_near, near.place, float(places.value[best])),
     )
 
 
-def _places(
-    near: _Near, rows: on_rows.BorderRows, layout: Layout, terms: Terms, min_count: int
-) -> _Places:
+def _places(near: _Near, rows: on_rows.BorderRows, min_count: int) -> _Places:
     split, gains = near.movable.split, near.movable.gains
     order = np.argsort(rows.value, kind="stable")
     value = rows.value[order]
-    raw, noise, differs = _raw_values(near, layout, terms, value)
-    outside = split.left_of_bin & (near.side_of_bin == _ELSEWHERE)
+    raw, noise, differs = _raw_values(near, value)
+    outside = split.left_of_bin & ~near.is_near
     count = gains.count[outside].sum() + np.arange(1, len(order))
     weight = gains.weight[outside].sum() + np.cumsum(rows.weight[order])[:-1]
     share = weight / gains.weight.sum()
@@ -254,25 +251,22 @@ def _runs(flags: Bools) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
 
 
-def _raw_values(
-    near: _Near, layout: Layout, terms: Terms, stored: Floats
-) -> tuple[Floats, Floats, Bools]:
+def _raw_values(near: _Near, stored: Floats) -> tuple[Floats, Floats, Bools]:
     """Values of the column, ascending, by how much they may be off, and where the next differs.
 
     Stored values have lost the last digits that a number next to the column's center has.
     """
-    feature, model = near.movable.gains.feature, near.movable.model
-    center = abs(layout.center[near.place])
+    model = near.movable.model
     term = model.center[near.place] + model.unit[near.place] * stored
-    differs = np.diff(term) > _SAME * np.maximum(center, np.abs(term).max(initial=0.0))
-    knots = terms.knots(feature.column)
-    if knots is not None:
-        raw = np.asarray(knots.inverse(term))
+    differs = np.diff(term) > _SAME * np.maximum(near.center, np.abs(term).max(initial=0.0))
+    if near.knots is not None:
+        raw = np.asarray(near.knots.inverse(term))
         differs &= np.diff(raw) > _SAME * np.abs(raw).max(initial=0.0)
         return raw, np.full(len(raw), np.inf), differs
-    magnitude = np.maximum(center, np.abs(term))
+    magnitude = np.maximum(near.center, np.abs(term))
     noise = _SAME * magnitude
-    exact, is_exact = _nearest(_lone_values(feature, center), term, noise)
+    known = _lone_values(near.movable.gains.feature, near.center)
+    exact, is_exact = _nearest(known, term, noise)
     raw = np.where(is_exact, exact, without_noise(term, magnitude))
     return raw, np.where(is_exact, 0.0, noise), differs
 

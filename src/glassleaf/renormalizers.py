@@ -70,6 +70,7 @@ class Renormalizer(Protocol):
 
     needs_squares: bool
     needs_ranges: bool
+    has_fixed_units: bool  # the same on all sides
 
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats: ...
 
@@ -93,6 +94,7 @@ class Unchanged:
 
     needs_squares = False
     needs_ranges = False
+    has_fixed_units = True
 
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
         return change_units(side.column_slopes, side.slopes, node.factor, node.shift)
@@ -104,6 +106,7 @@ class ZScore:
 
     needs_squares = True
     needs_ranges = False
+    has_fixed_units = False
 
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
         assert side.moments is not None
@@ -127,6 +130,7 @@ class MinMax:
 
     needs_squares = False
     needs_ranges = True
+    has_fixed_units = False
 
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
         assert side.low is not None and side.high is not None

@@ -60,12 +60,9 @@ def best_rescored(
     for node in nodes:
         for _, group in groupby(node.splits, key=lambda split: split.column):
             splits = list(group)
-            segment, default, members = _segments(splits)
-            first = splits[0]
-            tasks.append(
-                (node.node, first.block, first.first_bin, segment, default, members.shape[1],
-                 *models.at_rows(node.model), loss)
-            )  # fmt: skip
+            segments, members = _segments(splits)
+            given = models.at_rows(node.model)
+            tasks.append((node.node, segments, members.shape[1], *given, loss))
             groups.append((node.model, splits, members))
     place_of = {id(task): place for place, task in enumerate(tasks)}
 
@@ -80,11 +77,10 @@ def best_rescored(
     return [_choice(models, loss, node, found[node.node], tested) for node in nodes]
 
 
-def _segments(splits: Sequence[Split]) -> tuple[NDArray[np.uint16], int, Floats]:
+def _segments(splits: Sequence[Split]) -> tuple[on_rows.BinSets, Floats]:
     """Bins that are on the same side of every candidate need not be told apart.
 
-    Returns every bin's segment, that of rows whose bin is not stored, and which segments are on
-    the left of every candidate.
+    Returns the segments, and which of them are on the left of every candidate.
     """
     sides = np.array([split.left_of_bin for split in splits])
     segment = np.zeros(sides.shape[1], dtype=np.int64)
@@ -92,9 +88,10 @@ def _segments(splits: Sequence[Split]) -> tuple[NDArray[np.uint16], int, Floats]
         own = sides[first : first + _DIGITS]
         number = (segment << _DIGITS) + (1 << np.arange(len(own))) @ own
         _, representative, segment = np.unique(number, return_index=True, return_inverse=True)
-    segments: NDArray[np.uint16] = segment.astype(np.uint16)
-    members = sides[:, representative].astype(np.float64)
-    return segments, int(segments[splits[0].default_bin]), members
+    return (
+        splits[0].sets(segment.astype(np.uint16)),
+        sides[:, representative].astype(np.float64),
+    )
 
 
 def _best_sides(

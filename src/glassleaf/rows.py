@@ -117,6 +117,23 @@ class BinSums:
         )
 
 
+# Where the rows of a bin are, seen from a border.
+NEITHER, LEFT, RIGHT = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class BinSets:
+    """Which of several sets the rows in every bin of a feature belong to.
+
+    ``default`` is the set of rows whose bin is not stored.
+    """
+
+    block: int
+    first_bin: int
+    of_bin: NDArray[np.uint16]
+    default: int
+
+
 @dataclass(frozen=True)
 class BorderRows:
     """Rows near a border: their value of the column, and the loss on the left minus the right."""
@@ -496,20 +513,17 @@ def _put_dense(gram: Floats, of_dense: Floats) -> None:
 def segment_sums(
     rows: Rows,
     node: int,
-    block: int,
-    first_bin: int,
-    segment_of_bin: NDArray[np.uint16],
-    default: int,
-    n_segments: int,
+    sets: BinSets,
+    n_sets: int,
     coef: Floats,
     intercept: Floats,
     loss: Loss,
 ) -> SegmentSums:
     """Statistics, loss, gradient and Hessian of a node's rows, apart by the bins of a feature."""
     start, stop = rows.spans[node]
-    segment = _segments(rows, start, stop, block, first_bin, segment_of_bin, default)
-    order = np.argsort(segment, kind="stable")
-    ends = np.cumsum([0, *np.bincount(segment, minlength=n_segments)])
+    set_of_row = _sets_of_rows(rows, start, stop, sets)
+    order = np.argsort(set_of_row, kind="stable")
+    ends = np.cumsum([0, *np.bincount(set_of_row, minlength=n_sets)])
     places = [order[first:last] for first, last in pairwise(ends)]
     return _sums_of_sets(rows, start, places, coef, intercept, loss)
 
@@ -517,21 +531,21 @@ def segment_sums(
 def moved_sums(
     rows: Rows,
     node: int,
-    block: int,
-    first_bin: int,
-    side_of_bin: NDArray[np.uint16],
-    default: int,
+    sides: BinSets,
     place: int,
     last_left: float,
     coef: Floats,
     intercept: Floats,
     loss: Loss,
 ) -> SegmentSums:
-    """The same of the rows in bins of side 2 that a border has left of it; of side 1, right."""
+    """The same of the rows that a new border moves from right to left, and from left to right.
+
+    Left of it are those whose dense column ``place`` is at most ``last_left``.
+    """
     start, stop = rows.spans[node]
-    side = _segments(rows, start, stop, block, first_bin, side_of_bin, default)
+    side = _sets_of_rows(rows, start, stop, sides)
     is_left = rows.dense[start:stop, place] <= last_left
-    places = [np.flatnonzero((side == 2) & is_left), np.flatnonzero((side == 1) & ~is_left)]
+    places = [np.flatnonzero((side == RIGHT) & is_left), np.flatnonzero((side == LEFT) & ~is_left)]
     return _sums_of_sets(rows, start, places, coef, intercept, loss)
 
 
@@ -566,19 +580,11 @@ def _copy(rows: Rows, start: int, places: NDArray[np.intp]) -> Rows:
     return Rows(dense, sparse, rows.n_sparse, target, weight, [], spans, np.zeros((0, 0)))
 
 
-def _segments(
-    rows: Rows,
-    start: int,
-    stop: int,
-    block: int,
-    first_bin: int,
-    segment_of_bin: NDArray[np.uint16],
-    default: int,
-) -> NDArray[np.uint16]:
+def _sets_of_rows(rows: Rows, start: int, stop: int, sets: BinSets) -> NDArray[np.uint16]:
     out = np.empty(stop - start, dtype=np.uint16)
-    given = rows.blocks[block]
+    given = rows.blocks[sets.block]
     _kernels.find_segments(
-        given.ptr, given.idx, start, stop, segment_of_bin, first_bin, int(default), out
+        given.ptr, given.idx, start, stop, sets.of_bin, sets.first_bin, sets.default, out
     )
     return out
 
@@ -586,28 +592,25 @@ def _segments(
 def border_rows(
     rows: Rows,
     node: int,
-    block: int,
-    first_bin: int,
-    side_of_bin: NDArray[np.uint16],
-    default: int,
+    sides: BinSets,
     place: int,
     left: tuple[Floats, Floats],
     right: tuple[Floats, Floats],
     loss: Loss,
 ) -> BorderRows:
-    """The rows in the bins of side 1 (left of a border) and 2, with their dense column ``place``.
+    """The rows in bins on either side of a border, with their dense column ``place``.
 
     ``left`` and ``right`` are coefficients and intercepts.
     """
     start, stop = rows.spans[node]
-    side = _segments(rows, start, stop, block, first_bin, side_of_bin, default)
-    near = np.flatnonzero(side)
+    side = _sets_of_rows(rows, start, stop, sides)
+    near = np.flatnonzero(side != NEITHER)
     own = _copy(rows, start, near)
     on_left, _, _ = _derivatives(own, 0, len(near), *left, loss)
     on_right, _, _ = _derivatives(own, 0, len(near), *right, loss)
     value = np.ascontiguousarray(own.dense[:, place])
     difference = (on_left - on_right) * own.weight
-    return BorderRows(value, difference, own.weight, side[near] == 1)
+    return BorderRows(value, difference, own.weight, side[near] == LEFT)
 
 
 # --- the split search ----------------------------------------------------------------------------
@@ -780,23 +783,19 @@ def route(
     rows: Rows,
     node: int,
     children: tuple[int, int],
-    block: int,
-    first_bin: int,
-    side_of_bin: NDArray[np.uint16],
-    default: int,
+    sides: BinSets,
     place: int,
     last_left: float,
 ) -> None:
     """Send the node's rows to its children, left ones first, keeping their order otherwise.
 
-    Bins of side 1 go left, of side 2 right; of those of side 0, the rows go left whose dense column
-    ``place`` is at most ``last_left``.
+    Of bins on neither side, the rows go left whose dense column ``place`` is at most ``last_left``.
     """
     start, stop = rows.spans.pop(node)
-    side = _segments(rows, start, stop, block, first_bin, side_of_bin, default)
-    to_left = side == 1
-    if not side_of_bin.all():
-        to_left |= (side == 0) & (rows.dense[start:stop, place] <= last_left)
+    side = _sets_of_rows(rows, start, stop, sides)
+    to_left = side == LEFT
+    if (sides.of_bin == NEITHER).any():
+        to_left |= (side == NEITHER) & (rows.dense[start:stop, place] <= last_left)
     order = np.concatenate([np.flatnonzero(to_left), np.flatnonzero(~to_left)])
     here = slice(start, stop)
     for own in (rows.dense, rows.target, rows.weight, rows.held):

@@ -23,7 +23,7 @@ from glassleaf.criteria import Criterion, GradientGain, Side
 from glassleaf.design import Layout
 from glassleaf.renormalizers import NodeUnits, Renormalizer, SideSums, ZScore
 from glassleaf.rounding import n_digits, shortest_between
-from glassleaf.rows import BinSums
+from glassleaf.rows import BinSets, BinSums
 from glassleaf.scratch import scratch
 from glassleaf.values import ANY_NUMBER
 
@@ -70,6 +70,10 @@ class Split:
     candidate: int  # its number among the candidates of its feature
     p_value: float = np.nan
     border: Border | None = None
+
+    def sets(self, of_bin: NDArray[np.uint16]) -> BinSets:
+        """Rows apart by what is said of the bins of the split's feature."""
+        return BinSets(self.block, self.first_bin, of_bin, int(of_bin[self.default_bin]))
 
 
 @dataclass(frozen=True)

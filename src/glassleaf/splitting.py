@@ -15,7 +15,7 @@ from glassleaf.binning import WHOLE, Block
 from glassleaf.borders import Movable, move_borders
 from glassleaf.design import Layout, Terms
 from glassleaf.losses import Loss
-from glassleaf.renormalizers import NO_UNITS, NodeUnits, Unchanged
+from glassleaf.renormalizers import NO_UNITS, NodeUnits
 from glassleaf.rescoring import Shortlist, Sides, best_rescored
 from glassleaf.rounding import n_digits
 from glassleaf.search import (
@@ -116,14 +116,13 @@ def find_splits(
     least = limits.min_gain * root.model.loss
     looked_at = _best_splits(backend, models, search, limits, able, found)
     movable = []
-    for node, best in zip(able, looked_at, strict=True):
-        split = best.split if isinstance(best, Sides) else best
+    for node, (split, sides) in zip(able, looked_at, strict=True):
         if split is None or not split.gain > least or split.p_value > limits.significance:
             continue
         node.split = split
-        if search.rescore and isinstance(best, Sides):
+        if search.rescore and sides is not None:
             along = next(own for own in found[node.id] if own.feature.column == split.column)
-            movable.append((node, Movable(node.id, node.model, best, along)))
+            movable.append((node, Movable(node.id, node.model, sides, along)))
         elif search.rounding is not None:
             node.split = readable(found[node.id], split, search.rounding)
     if movable:
@@ -152,7 +151,7 @@ def _shorten(
     looked_at = best_rescored(backend, models, search.loss, lists, tested=False)
     for (node, own), sides in zip(movable, looked_at, strict=True):
         if sides is not None and sides.split.gain >= (1.0 - tolerance) * own.split.gain:
-            node.split = replace(sides.split, p_value=own.split.p_value)
+            node.split = sides.split
 
 
 def _move(
@@ -185,13 +184,13 @@ def _best_splits(
     limits: Limits,
     nodes: Sequence[Node],
     found: dict[int, list[FeatureGains]],
-) -> Sequence[Split | Sides | None]:
+) -> Sequence[tuple[Split | None, Sides | None]]:
     """The best split of every node, by the criterion or, then with its sides, by a close look."""
     is_tested = limits.significance < 1
     floors = [_NO_GAIN * node.model.weight * _gain_unit(models, search, node) for node in nodes]
     best = [best_split(found[node.id], floor) for node, floor in zip(nodes, floors, strict=True)]
     if not (search.rescore or is_tested):
-        return best
+        return [(split, None) for split in best]
     assert isinstance(models, LinearModels)
     lists = []
     for node, floor, split in zip(nodes, floors, best, strict=True):
@@ -199,7 +198,8 @@ def _best_splits(
         splits = shortlist(own, search.rescore, floor) if search.rescore else [split]
         n_candidates = sum(feature.n_choices for feature in own)
         lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
-    return best_rescored(backend, models, search.loss, lists, is_tested)
+    looked_at = best_rescored(backend, models, search.loss, lists, is_tested)
+    return [(None if sides is None else sides.split, sides) for sides in looked_at]
 
 
 def _may_split(node: Node, limits: Limits) -> bool:
@@ -209,7 +209,7 @@ def _may_split(node: Node, limits: Limits) -> bool:
 
 def _gain_unit(models: Models, search: SplitSearch, node: Node) -> float:
     """The largest unit of a gradient's entries, squared: 1 but where columns are raw."""
-    is_raw = isinstance(search.question.renormalizer, Unchanged) and not search.standardized
+    is_raw = search.question.renormalizer.has_fixed_units and not search.standardized
     if not (is_raw and search.question.criterion.uses == "gradient" and models.uses_columns):
         return 1.0
     units = fixed_units(node.model, node.model, standardized=False)
@@ -260,14 +260,10 @@ def route(backend: Backend, nodes: Sequence[Node]) -> None:
     for node in nodes:
         split = node.split
         assert split is not None
-        side_of_bin = np.where(split.left_of_bin, 1, 2).astype(np.uint16)
+        side_of_bin = np.where(split.left_of_bin, on_rows.LEFT, on_rows.RIGHT).astype(np.uint16)
         place, last_left = 0, np.nan
         if split.border is not None:
-            side_of_bin[split.border.near_bin] = 0
+            side_of_bin[split.border.near_bin] = on_rows.NEITHER
             place, last_left = split.border.place, split.border.last_left
-        default = int(side_of_bin[split.default_bin])
-        tasks.append(
-            (node.id, node.children, split.block, split.first_bin, side_of_bin, default, place,
-             last_left)
-        )  # fmt: skip
+        tasks.append((node.id, node.children, split.sets(side_of_bin), place, last_left))
     backend.each(on_rows.route, tasks)

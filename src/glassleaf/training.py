@@ -242,10 +242,9 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
         low[node.id, numeric] = center + unit * ranges.low[stored]
         high[node.id, numeric] = center + unit * ranges.high[stored]
     ids = np.ix_(np.array([node.id for node in leaves]), numeric)
-    center = np.zeros(design.layout.n_columns)  # next to which stored values have lost digits
-    center[: len(design.layout.center)] = abs(design.layout.center)
+    center = abs(nodes[0].model.center[stored])  # next to which stored values have lost digits
     for end in (low, high):
-        end[ids] = without_noise(end[ids], np.maximum(center[stored], abs(end[ids])))
+        end[ids] = without_noise(end[ids], np.maximum(center, abs(end[ids])))
     for node in reversed(nodes):  # children come after their parents
         if node.children is not None:
             low[node.id] = low[list(node.children)].min(axis=0)
