@@ -11,6 +11,8 @@ from glassleaf.explanations import words
 from glassleaf.tree import LEAF, Candidates, Tree
 from glassleaf.values import ANY_NUMBER
 
+_OR_MISSING, _OR_NEW = " or missing", " or new"
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -45,7 +47,7 @@ class Condition:
     def in_words(self, name_length: int = words.NAME_LENGTH) -> str:
         """The same with the feature's name cut to a length."""
         feature = words.name(self.feature, name_length)
-        or_missing = " or missing" if self.missing and self.has_missing else ""
+        or_missing = _OR_MISSING if self.missing and self.has_missing else ""
         if self.categories is not None:
             return self._category_text(feature) + or_missing
         bounded_below, bounded_above = np.isfinite(self.low), np.isfinite(self.high)
@@ -68,7 +70,7 @@ class Condition:
             return f"{feature} is anything" if self.missing else f"{feature} is not missing"
         if self.unknown and len(self.excluded) <= max(len(self.categories), 2):
             return f"{feature} ∉ {words.listed(self.excluded)}"
-        or_new = " or new" if self.unknown else ""
+        or_new = _OR_NEW if self.unknown else ""
         return f"{feature} ∈ {words.listed(self.categories)}{or_new}"
 
     def holds(self, value: float, code_of: dict[Any, int] | None = None) -> bool:
@@ -183,8 +185,17 @@ def all_rules(tree: Tree) -> list[tuple[Condition, ...]]:
 
 
 def rule_text(rule: tuple[Condition, ...]) -> str:
-    """A whole rule in one line; "all rows" where nothing is asked."""
+    """A whole rule in one line; "all rows" where nothing is asked.
+
+    >>> rule_text((Condition("age", 0, high=30), Condition("pay", 1, low=2, has_missing=True)))
+    'age ≤ 30 and (pay > 2 or missing)'
+    """
+    return " and ".join(rule_texts(rule)) or "all rows"
+
+
+def rule_texts(rule: tuple[Condition, ...]) -> list[str]:
+    """The conditions of a rule, in brackets where one beside others has an "or" of its own."""
     texts = [condition.text for condition in rule]
     if len(texts) > 1:
-        texts = [f"({text})" if " or " in text else text for text in texts]
-    return " and ".join(texts) or "all rows"
+        texts = [f"({text})" if text.endswith((_OR_MISSING, _OR_NEW)) else text for text in texts]
+    return texts

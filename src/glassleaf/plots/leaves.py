@@ -145,7 +145,8 @@ class LiftDisplay(LeafScoresDisplay):
         end = max(lift.max(), predicted.max())
         for line, leaf, most in zip(lines, leaves, np.maximum(lift, predicted), strict=True):
             text = f"{leaf.lift:.2f}   {leaf.rows:,} rows ({words.percent(leaf.share)})"
-            self.ax_.text(most + 0.035 * end, line, text, va="center", fontsize=8)
+            ground = {"fc": "white", "ec": "none", "pad": 1.0}  # for the line at 1
+            self.ax_.text(most + 0.035 * end, line, text, va="center", fontsize=8, bbox=ground)
         self.ax_.set_xlim(min(0.0, 1.1 * lift.min()), 1.6 * end)
         overall = words.number(self.scores.target, 4)
         self.ax_.set_xlabel(f"target / overall mean {overall} (mark: prediction)", fontsize=9)

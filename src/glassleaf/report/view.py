@@ -23,7 +23,7 @@ from glassleaf.explanations.formulas import (
 )
 from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, Node
 from glassleaf.explanations.plain_data import as_plain
-from glassleaf.explanations.rules import Condition
+from glassleaf.explanations.rules import Condition, rule_texts
 from glassleaf.explanations.text import target_text
 from glassleaf.report import prose
 from glassleaf.report.contents import Contents
@@ -87,6 +87,13 @@ def page_view(contents: Contents) -> dict[str, Any]:
 def condition_parts(condition: Condition, length: int = words.NAME_LENGTH) -> Parts:
     """A condition around the name of its feature."""
     return _around(condition.in_words(length), words.name(condition.feature, length))
+
+
+def _rule_parts(rule: tuple[Condition, ...]) -> list[Parts]:
+    return [
+        _around(text, words.name(condition.feature))
+        for text, condition in zip(rule_texts(rule), rule, strict=True)
+    ]
 
 
 def _around(text: str, name: str) -> Parts:
@@ -204,7 +211,7 @@ def _leaves(contents: Contents) -> list[dict[str, Any]]:
         {
             "node": leaf.id,
             "leaf": leaf.leaf,
-            "rule": [condition_parts(condition) for condition in leaf.rule],
+            "rule": _rule_parts(leaf.rule),
             "rows": leaf.rows,
             "share": leaf.share,
             "target": leaf.target,
@@ -285,7 +292,7 @@ def _gains(node: Node) -> dict[str, Any]:
     assert node.split is not None
     return {
         "node": node.id,
-        "rule": [condition_parts(condition) for condition in node.rule],
+        "rule": _rule_parts(node.rule),
         "rows": node.rows,
         "candidates": [_candidate(candidate) for candidate in node.split.candidates],
     }
