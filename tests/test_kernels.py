@@ -61,13 +61,40 @@ def test_a_column_without_values_is_all_missing():
     assert out.tolist() == [0, 0, 0]
 
 
-def test_count_values_is_unique(rng):
-    given = np.sort(np.append(rng.integers(0, 20, 50) / 4, [-0.0, 0.0, 1e300]))
-    values, count = np.empty((2, len(given)))
-    n = _kernels.count_values(given, values, count)
-    expected = np.unique(given, return_counts=True)
-    np.testing.assert_array_equal(values[:n], expected[0])
-    np.testing.assert_array_equal(count[:n], expected[1])
+KINDS_OF_NUMBERS = {
+    "few": lambda rng, n: rng.integers(-20, 20, n) / 4,
+    "long": lambda rng, n: rng.normal(size=n),
+    "of all sizes": lambda rng, n: rng.choice([-1, 1], n) * 10.0 ** rng.uniform(-320, 308, n),
+    "whole": lambda rng, n: rng.integers(-(10**6), 10**6, n).astype(float),
+    "neighbors": lambda rng, n: np.nextafter(1.0, rng.choice([0.0, 1.0, 2.0], n)),
+    "infinite": lambda rng, n: rng.choice([-np.inf, -1.5, 0.0, np.inf], n),
+    "one": lambda rng, n: np.full(n, -7.25),
+}
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 60])
+@pytest.mark.parametrize("kind", KINDS_OF_NUMBERS)
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_distinct_values_are_those_of_unique(rng, kind, n, is_weighted):
+    given = KINDS_OF_NUMBERS[kind](rng, n)
+    weight = rng.uniform(0.5, 2, n)
+    before = given.copy(), weight.copy()
+    values, total = np.empty((2, n))
+    weights, memory = weight if is_weighted else np.zeros(0), np.full((4, n), np.nan)
+    found = _kernels.distinct_values(given, weights, memory, values, total)
+    expected, place = np.unique(given, return_inverse=True)
+    np.testing.assert_array_equal(values[:found], expected)
+    each = np.bincount(place, weight if is_weighted else None, len(expected))
+    np.testing.assert_allclose(total[:found], each, rtol=1e-15 * max(n, 1))
+    np.testing.assert_array_equal((given, weight), before)
+
+
+def test_both_zeros_are_one_value():
+    values, total = np.empty((2, 4))
+    given = np.array([0.0, -0.0, -1.0, -0.0])
+    assert _kernels.distinct_values(given, np.zeros(0), np.empty((4, 4)), values, total) == 2
+    assert values[:2].tolist() == [-1.0, 0.0] and not np.signbit(values[1])
+    assert total[:2].tolist() == [1.0, 3.0]
 
 
 @pytest.mark.parametrize("sizes", [(5, 30), (30, 0), (0, 30), (25, 25)])

@@ -70,18 +70,64 @@ def assign_bins(values, upper, missing_bin, out):
             out[first + k] = missing_bin if np.isnan(values[first + k]) else found[k]
 
 
+# Numbers of 64 bits are sorted by so many bits at a time, counts of which stay in the cache.
+_DIGIT_BITS = 11
+_LARGEST_DIGIT = np.uint64((1 << _DIGIT_BITS) - 1)
+_SIGN_BIT = np.uint64(1 << 63)
+
+
 @_kernel
-def count_values(ordered, values, count):
-    """Distinct values of an ascending array and how often each occurs; returns their number."""
-    n = 0
-    for i in range(ordered.shape[0]):
-        if n == 0 or ordered[i] != values[n - 1]:
-            values[n] = ordered[i]
-            count[n] = 1.0
-            n += 1
-        else:
-            count[n - 1] += 1.0
-    return n
+def distinct_values(values, weight, memory, distinct, total):
+    """Distinct values, ascending, and the weight of each; returns their number.
+
+    Without weights (an empty array) each value counts 1. Values are turned into whole numbers of
+    the same order and sorted by their digits, the last one first. A digit that all have in common
+    costs nothing, and most numbers in tables are short. ``memory`` has four lines, of any content,
+    as long as the values.
+    """
+    n, is_weighted = values.shape[0], weight.shape[0] > 0
+    key, other_key = memory[0].view(np.uint64), memory[1].view(np.uint64)
+    own, other_own = memory[2], memory[3]
+    place = np.empty(_LARGEST_DIGIT + np.uint64(1), dtype=np.uint64)
+    bits, distinct_bits = values.view(np.uint64), distinct.view(np.uint64)
+    varying, one = np.uint64(0), np.uint64(1)
+    for i in range(n):
+        # Both zeros become the same number, and zeros at the end stay, below zero too.
+        size = bits[i] & ~_SIGN_BIT
+        key[i] = _SIGN_BIT - size if bits[i] & _SIGN_BIT else _SIGN_BIT + size
+        varying |= key[i] ^ key[0]
+        if is_weighted:
+            own[i] = weight[i]
+    for first_bit in range(0, 64, _DIGIT_BITS):
+        shift = np.uint64(first_bit)
+        if (varying >> shift) & _LARGEST_DIGIT == 0:
+            continue
+        place[:] = 0
+        for i in range(n):
+            place[(key[i] >> shift) & _LARGEST_DIGIT] += one
+        before = np.uint64(0)
+        for digit in range(place.shape[0]):
+            count = place[digit]
+            place[digit] = before
+            before += count
+        for i in range(n):
+            digit = (key[i] >> shift) & _LARGEST_DIGIT
+            other_key[place[digit]] = key[i]
+            if is_weighted:
+                other_own[place[digit]] = own[i]
+            place[digit] += one
+        key, other_key, own, other_own = other_key, key, other_own, own
+    found, begin, running = 0, 0, 0.0
+    for i in range(n):
+        if is_weighted:
+            running += own[i]
+        if i == n - 1 or key[i] != key[i + 1]:
+            is_negative = key[i] < _SIGN_BIT
+            size = _SIGN_BIT - key[i] if is_negative else key[i] - _SIGN_BIT
+            distinct_bits[found] = _SIGN_BIT | size if is_negative else size
+            total[found] = running if is_weighted else np.float64(i + 1 - begin)
+            found, begin, running = found + 1, i + 1, 0.0
+    return found
 
 
 @_kernel
@@ -1179,7 +1225,7 @@ def _compile_most() -> None:
     one, none = np.ones(1), np.zeros(0)
     table = np.ones((1, 1))
 
-    count_values(one, one.copy(), one.copy())
+    distinct_values(one, one, np.ones((4, 1)), one.copy(), one.copy())
     rows = np.zeros(1, dtype=np.int64)
     append_entries(rows, idx, one, rows.copy(), idx.copy(), one.copy())
     append_entries(rows, idx.astype(np.uint16), one, rows.copy(), bins.copy(), none)

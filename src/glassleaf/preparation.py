@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -35,9 +35,6 @@ _log = logging.getLogger("glassleaf")
 # Size of the sums of features that are summed together, with default bins and without: what a
 # core's cache holds where few of a row's bins are stored, enough to be worth a task where all are.
 _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
-# Rows below which columns are read by one thread: numpy's part of the work is over so soon that
-# several would wait for each other's Python.
-_SHORT_ROWS = 60_000
 # Sums and differences of larger numbers may overflow.
 _LARGEST_VALUE = 1e305
 # With more categories, and fewer rows in each on average, a column looks like an identifier.
@@ -81,8 +78,6 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, wishes: Wishes) 
     weighted = targets.low_weight != targets.high_weight
     units = _target_units(targets, wishes)
     per_shard = targets.n_rows // backend.n_shards
-    if per_shard < _SHORT_ROWS:
-        wishes = replace(wishes, n_threads=1)
     found = _summaries(backend, per_shard, roles, wishes, weighted, limit)
     _check_sizes(names, found)
     _warn_of_identifiers(names, found, roles)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
+from glassleaf.scratch import scratch
 
 Floats = NDArray[np.float64]
 
@@ -134,16 +135,12 @@ def _with_limit(found: Values, limit: float) -> Values:
 
 
 def _distinct(values: Floats, weight: Floats | None) -> Values:
-    if not len(values):
-        return Values(np.zeros(0), np.zeros(0))
-    if weight is None:
-        distinct, count = _two(len(values))
-        n = _kernels.count_values(np.sort(values), distinct, count)
-        return Values(_first(distinct, n), _first(count, n))
-    order = np.argsort(values)
-    ordered = values[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    return Values(ordered[first], np.add.reduceat(weight[order], first))
+    weights = np.zeros(0) if weight is None else weight
+    memory = scratch("sorting", (6, len(values)))
+    distinct, total = memory[4], memory[5]
+    given = (np.ascontiguousarray(values), weights, memory[:4])
+    n = _kernels.distinct_values(*given, distinct, total)
+    return Values(distinct[:n].copy(), total[:n].copy())
 
 
 @dataclass(frozen=True)
