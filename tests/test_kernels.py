@@ -242,17 +242,18 @@ def test_sum_one_output_is_all_sums_at_once(rng, n, n_columns):
 @with_or_without_squares
 @values_or_indicators
 @pytest.mark.parametrize("width", [2, 4])
-def test_sum_sparse_agrees_with_the_plain_matrix(rng, width, has_values, with_squares):
+@pytest.mark.parametrize("n", [2, 12])  # rows with fewer entries than bins, and with more
+def test_sum_sparse_agrees_with_the_plain_matrix(rng, n, width, has_values, with_squares):
     ptr, bins, indicator = make_block(rng, 20)
     vectors = rng.random((20, width))
-    s_ptr, idx, val, plain = make_compressed(rng, 20, 5, has_values)
-    moments = np.full((7, width + with_squares, 8), 7.0)
-    total = np.zeros((7, 5, width + has_values))
+    s_ptr, idx, val, plain = make_compressed(rng, 20, n, has_values)
+    moments = np.full((7, width + with_squares, n + 3), 7.0)
+    total = np.zeros((7, n, width + has_values))
     _kernels.sum_sparse(ptr, bins, vectors, s_ptr, idx, val, 4, 18, total, moments, 2)
     rows = slice(4, 18)
     expected = plain_moments(indicator[rows], vectors[rows], plain[rows], with_squares)
-    np.testing.assert_allclose(moments[:, :, 2:7], expected, atol=1e-14)
-    assert (moments[:, :, :2] == 7).all() and (moments[:, :, 7:] == 7).all()
+    np.testing.assert_allclose(moments[:, :, 2 : n + 2], expected, atol=1e-14)
+    assert (moments[:, :, :2] == 7).all() and (moments[:, :, n + 2 :] == 7).all()
 
 
 def test_ranges_dense_are_the_ranges_of_every_bin(rng):
