@@ -66,7 +66,8 @@ def test_the_border_is_the_best_of_all_places_near_it(monkeypatch, seed, weighte
             costs[place] = losses[0][x <= place].sum() + losses[1][x > place].sum()
     best = min(costs, key=costs.get)
     assert moved.feature[0] == tree.feature[0]
-    assert moved.threshold[0] == pytest.approx(best)
+    gap = np.diff(values)[places == best][0]
+    assert abs(moved.threshold[0] - best) <= 0.0501 * gap
 
 
 def test_some_borders_do_move(monkeypatch):
@@ -127,7 +128,8 @@ def test_decimals_stay_decimals(rng):
     y = np.where(price < 250.5, 1.0, -1.0) * price + rng.normal(size=5000)
     tree = ModelTreeRegressor(max_depth=1).fit(pd.DataFrame({"price": price}), y).tree_
     below, above = price[price < 250.5].max(), price[price >= 250.5].min()
-    assert tree.threshold[0] == pytest.approx((below + above) / 2, rel=1e-15)
+    assert abs(tree.threshold[0] - (below + above) / 2) <= 0.0501 * (above - below)
+    assert tree.threshold[0] == round(tree.threshold[0], 3)
 
 
 def test_values_that_rounding_cannot_tell_apart_are_not_cut_apart(rng):

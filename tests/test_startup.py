@@ -1,4 +1,4 @@
-"""The first second of a process."""
+"""The first second of a process, and its last."""
 
 import gc
 import subprocess
@@ -46,6 +46,32 @@ def test_imports_hardly_collect_garbage_and_what_follows_does():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
+
+
+def frozen_objects(before, after="pass"):
+    """How many objects are left out of collections in a new process that imports an estimator."""
+    code = (
+        f"import gc, glassleaf; {before}; kind = glassleaf.ModelTreeRegressor;"
+        f"{after}; print(gc.get_freeze_count())"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    return int(found.stdout)
+
+
+def test_what_imports_leave_behind_is_not_searched_again():
+    assert frozen_objects("pass") > 50_000
+
+
+def test_only_the_first_import_leaves_something_out():
+    once = frozen_objects("pass")
+    twice = frozen_objects("pass", "held = [[] for _ in range(50_000)]; glassleaf.explain")
+    assert abs(twice - once) < 10_000
+
+
+@pytest.mark.parametrize("before", ["held = [[] for _ in range(400_000)]", "import numba"])
+def test_the_objects_of_others_are_left_alone(before):
+    assert frozen_objects(before) == 0
 
 
 # Kernels of compressed rows have indices of two sizes: of columns and of bins.

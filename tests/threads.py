@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from glassleaf import preparation, training
+from glassleaf import training
 from glassleaf.backends import local
 
 
@@ -13,6 +13,5 @@ def always_threads():
     """Tables of any size are shared between threads, if there are several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "_FEW_CELLS", 0)
-        patch.setattr(preparation, "_SHORT_ROWS", 0)
         patch.setattr(local, "_WORTH_A_THREAD", 0)
         yield

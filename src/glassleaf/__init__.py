@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from glassleaf._version import __version__ as __version__
-from glassleaf.startup import without_collection as _without_collection
+from glassleaf.startup import importing as _importing
 
 if TYPE_CHECKING:
     from glassleaf import criteria, export, losses
@@ -131,7 +131,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with _without_collection():
+    with _importing():
         home = import_module(f"{__name__}.{_HOMES.get(name, name)}")
     found = getattr(home, name) if name in _HOMES else home
     globals()[name] = found

@@ -39,6 +39,8 @@ _MOST_ROWS = 100_000
 _TOO_MANY_ROWS = 1_000_000
 # Values closer than this share of the largest may be one number that rounding made two.
 _SAME = 16 * np.finfo(float).eps
+# How far from the middle of two values, as a share of their distance, a border may lie.
+_MIDDLE = 0.05
 # Of left, right, from right to left and from left to right: the new left, the new right, all.
 _EXCHANGE = np.array([[1.0, 0.0, 1.0, -1.0], [0.0, 1.0, -1.0, 1.0], [1.0, 1.0, 0.0, 0.0]])
 
@@ -191,7 +193,7 @@ def _moved(
     if tolerance is None:
         found = np.flatnonzero(good)
         best = int(found[np.argmin(np.abs(found + 1 - int(rows.is_left.sum())))])
-        threshold = float(places.raw[best] + (places.raw[best + 1] - places.raw[best]) / 2)
+        threshold = _near_the_middle(float(places.raw[best]), float(places.raw[best + 1]))
     else:
         best, threshold = _short_place(places, good)
     left_of_bin = split.left_of_bin.copy()
@@ -219,6 +221,16 @@ def _places(near: _Near, rows: on_rows.BorderRows, min_count: int) -> _Places:
     allowed &= (share > TIE) & (share < 1 - TIE)
     cost = np.cumsum(rows.difference[order])[:-1]
     return _Places(value, raw, noise, cost, share, differs, allowed)
+
+
+def _near_the_middle(low: float, high: float) -> float:
+    """A number midway between two values, without digits that these may not have.
+
+    >>> _near_the_middle(1.2399999999999998, 1.2700000000000002)
+    1.255
+    """
+    gap = high - low
+    return shortest_between(low + (0.5 - _MIDDLE) * gap, low + (0.5 + _MIDDLE) * gap)
 
 
 def _short_place(places: _Places, good: Bools) -> tuple[int, float]:

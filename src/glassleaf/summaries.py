@@ -138,8 +138,9 @@ def _distinct(values: Floats, weight: Floats | None) -> Values:
     weights = np.zeros(0) if weight is None else weight
     memory = scratch("sorting", (6, len(values)))
     distinct, total = memory[4], memory[5]
-    given = (np.ascontiguousarray(values), weights, memory[:4])
-    n = _kernels.distinct_values(*given, distinct, total)
+    # A kernel is compiled again for every kind of array: a view of a table may not be written to.
+    values = np.require(values, requirements=["C", "W"])
+    n = _kernels.distinct_values(values, weights, memory[:4], distinct, total)
     return Values(distinct[:n].copy(), total[:n].copy())
 
 
