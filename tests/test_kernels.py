@@ -715,6 +715,7 @@ def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
 
 
 def test_the_first_run_calls_every_kernel_that_most_fits_need(monkeypatch):
+    _kernels._compile_most()  # what is watched below could not be compiled into other kernels
     called = set()
     # Those with an underscore are parts of others.
     kernels = [
@@ -750,3 +751,17 @@ def test_log_loss_far_out_agrees_with_the_library():
         value, slope, _ = evaluate(_kernels.binary_log_loss, y, raw, np.inf)
         np.testing.assert_allclose(value, np.logaddexp(0, raw) - y * raw, rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(slope, expit(raw) - y, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("n_points", [1, 2, 3, 4, 8, 23])
+def test_interpolate_all_is_numpys(rng, n_points):
+    x = np.sort(rng.normal(size=n_points))
+    z = rng.normal(size=n_points)
+    values = np.concatenate([rng.normal(size=50), x, x[[0, -1]] + [-9.0, 9.0], [-np.inf, np.inf]])
+    values = np.append(values, np.nan)
+    out = np.empty(len(values))
+    _kernels.interpolate_all(values, x, z, out)
+    np.testing.assert_allclose(out[:-1], np.interp(values[:-1], x, z), rtol=1e-13, atol=1e-14)
+    assert np.isnan(out[-1])
+    one_by_one = [_kernels.interpolate(own, 0, n_points, x, z) for own in values[:-1]]
+    np.testing.assert_array_equal(out[:-1], one_by_one)

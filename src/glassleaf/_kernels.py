@@ -1175,6 +1175,25 @@ def interpolate(x, first, last, point_x, point_z):
 
 
 @_kernel
+def interpolate_all(values, point_x, point_z, out):
+    """``interpolate`` of every value, through all points; missing values stay missing."""
+    last = point_x.shape[0] - 1
+    piece = np.empty(values.shape[0], dtype=np.uint16)
+    assign_bins(values, point_x, 0, piece)
+    for i in range(values.shape[0]):
+        x, k = values[i], piece[i]
+        if np.isnan(x):
+            out[i] = x
+        elif x >= point_x[last]:
+            out[i] = point_z[last]
+        elif k == 0 or x == point_x[k]:
+            out[i] = point_z[k]
+        else:
+            share = (x - point_x[k - 1]) / (point_x[k] - point_x[k - 1])
+            out[i] = point_z[k - 1] + share * (point_z[k] - point_z[k - 1])
+
+
+@_kernel
 def sum_terms(
     X, nodes, coef, intercept, low, high, first_term, is_category, missing_term, fill,
     curve_term, first_point, point_x, point_z, out,
@@ -1275,6 +1294,7 @@ def _compile_most() -> None:
     flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)
     find_leaves(table, leaf, one, leaf, leaf, flag, flag, first, flag, np.zeros(1, np.int64))
     interpolate(1.0, 0, 1, one, one)
+    interpolate_all(one, one, one, one.copy())
     no_points = np.zeros(2, dtype=np.int64)
     sum_terms(
         table, first + 1, np.zeros((1, 1, 1)), table, table, table, first, flag, first, one, first,

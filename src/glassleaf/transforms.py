@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from glassleaf import _kernels
+
 Floats = NDArray[np.float64]
 
 TRANSFORMS = {kind: kind for kind in ("none", "winsor", "rank", "auto")}
@@ -43,7 +45,11 @@ class PiecewiseLinear:
 
     def __call__(self, values: Floats) -> Floats:
         """The function of every value; missing values stay missing."""
-        return np.interp(values, self.x, self.z)
+        # A kernel is compiled again for every kind of array: a table may not be written to.
+        values = np.require(values, dtype=np.float64, requirements=["C", "W"])
+        out = np.empty_like(values)
+        _kernels.interpolate_all(values.ravel(), self.x, self.z, out.ravel())
+        return out
 
     def straight_between(self, low: float, high: float) -> tuple[float, float] | None:
         """Slope and constant of the function where it has no corner in between, else None.
