@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from glassleaf import _kernels
+from glassleaf._kernels import first_run
 
 values_or_indicators = pytest.mark.parametrize("has_values", [False, True], ids=["ones", "values"])
 
@@ -715,33 +716,29 @@ def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
 
 
 def test_the_first_run_calls_every_kernel_that_most_fits_need(monkeypatch):
-    _kernels._compile_most()  # what is watched below could not be compiled into other kernels
-    called = set()
-    # Those with an underscore are parts of others.
-    kernels = [
-        name
-        for name, kernel in vars(_kernels).items()
-        if getattr(kernel, "__module__", None) == _kernels.__name__
-        and not name.startswith("_")
-        and name != "prepare"
-    ]
-    for name in kernels:
-        kernel = getattr(_kernels, name)
+    first_run._compile_most()  # what is watched below could not be compiled into other kernels
+    called, kernels = set(), set()
+    for module in (_kernels.bins, _kernels.splits, _kernels.models, _kernels.trees):
+        for name, kernel in list(vars(module).items()):
+            # Those with an underscore are parts of others.
+            if getattr(kernel, "__module__", None) != module.__name__ or name.startswith("_"):
+                continue
 
-        def watched(*given, name=name, kernel=kernel):
-            called.add(name)
-            return kernel(*given)
+            def watched(*given, name=name, kernel=kernel):
+                called.add(name)
+                return kernel(*given)
 
-        monkeypatch.setattr(_kernels, name, watched)
-    _kernels.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
-    _kernels._compile_most()
+            kernels.add(name)
+            monkeypatch.setattr(module, name, watched)
+    _kernels.bins.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
+    first_run._compile_most()
     losses = {"huber", "poisson", "gamma"}
     of_classes = {"multiclass_log_loss", "sum_multiclass_log_loss"}
     of_outputs = {"sum_dense_grams", "sum_sparse_grams"}
     other_sums = {"row_length", "sum_dense", "sum_uniform", "sum_values"}
     constrained, of_parts = {"descend_coordinates"}, {"merge_values", "put_together"}
     several = of_classes | of_outputs
-    assert set(kernels) - called == losses | several | other_sums | constrained | of_parts
+    assert kernels - called == losses | several | other_sums | constrained | of_parts
 
 
 def test_log_loss_far_out_agrees_with_the_library():
@@ -754,13 +751,14 @@ def test_log_loss_far_out_agrees_with_the_library():
 
 
 @pytest.mark.parametrize("n_points", [1, 2, 3, 4, 8, 23])
-def test_interpolate_all_is_numpys(rng, n_points):
+def test_interpolate_pieces_is_numpys(rng, n_points):
     x = np.sort(rng.normal(size=n_points))
     z = rng.normal(size=n_points)
     values = np.concatenate([rng.normal(size=50), x, x[[0, -1]] + [-9.0, 9.0], [-np.inf, np.inf]])
     values = np.append(values, np.nan)
-    out = np.empty(len(values))
-    _kernels.interpolate_all(values, x, z, out)
+    piece, out = np.empty(len(values), dtype=np.uint16), np.empty(len(values))
+    _kernels.assign_bins(values, x, 0, piece)
+    _kernels.interpolate_pieces(values, piece, x, z, out)
     np.testing.assert_allclose(out[:-1], np.interp(values[:-1], x, z), rtol=1e-13, atol=1e-14)
     assert np.isnan(out[-1])
     one_by_one = [_kernels.interpolate(own, 0, n_points, x, z) for own in values[:-1]]

@@ -47,9 +47,11 @@ class PiecewiseLinear:
         """The function of every value; missing values stay missing."""
         # A kernel is compiled again for every kind of array: a table may not be written to.
         values = np.require(values, dtype=np.float64, requirements=["C", "W"])
-        out = np.empty_like(values)
-        _kernels.interpolate_all(values.ravel(), self.x, self.z, out.ravel())
-        return out
+        flat, out = values.ravel(), np.empty(values.size)
+        piece = np.empty(values.size, dtype=np.uint16)
+        _kernels.assign_bins(flat, self.x, 0, piece)
+        _kernels.interpolate_pieces(flat, piece, self.x, self.z, out)
+        return out.reshape(values.shape)
 
     def straight_between(self, low: float, high: float) -> tuple[float, float] | None:
         """Slope and constant of the function where it has no corner in between, else None.

@@ -7,17 +7,13 @@ k of row i.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from glassleaf._kernels import interpolate
+from glassleaf._kernels.compiling import kernel
 
 
-def _kernel(function):
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-
-
-@_kernel
+@kernel
 def effects(
     Z, node, coef, mean, shift, low, high, first_term, is_category, missing_term, fill,
     curve_term, first_point, point_x, point_z, out,
@@ -62,7 +58,7 @@ def effects(
 # --- Shapley values ------------------------------------------------------------------------------
 
 
-@_kernel
+@kernel
 def patterns(X, column, low, high, missing, unknown, first_category, categories, out):
     """out[i]: which of a leaf's conditions row i meets, one bit each; ``X[column, i]`` is raw."""
     out[:] = 0
@@ -86,7 +82,7 @@ def patterns(X, column, low, high, missing, unknown, first_category, categories,
                 out[i] |= bit * np.int64(holds)
 
 
-@_kernel
+@kernel
 def sum_effects(effect, group, count, total):
     """total[group, column, k] += effect[column, k, i], and the number of rows."""
     for i in range(group.shape[0]):
@@ -97,7 +93,7 @@ def sum_effects(effect, group, count, total):
                 total[group[i], column, k] += effect[column, k, i]
 
 
-@_kernel
+@kernel
 def shapley_tables(
     own_bits, other_bits, count, total, base, path, place_on_path, factorial,
     slope, free_slope, constant,
@@ -163,7 +159,7 @@ def shapley_tables(
                 slope[p, n_path, t] += of_free * n
 
 
-@_kernel
+@kernel
 def add_shapley(effect, pattern, path, place_on_path, slope, free_slope, constant, out):
     """out[column, k, i] += the row's Shapley values in one leaf, from its tables."""
     n_columns, n_outputs, n_rows = effect.shape

@@ -3,9 +3,6 @@
 No compiler keeps the sums of sixteen columns in registers while it goes over rows: it does not
 know how many columns there are. So there is a loop over rows for one group of columns, for two,
 three and four.
-
-numba looks only at ``_kernels`` to see whether what it compiled is still valid: after a change
-here, touch that file.
 """
 
 from __future__ import annotations

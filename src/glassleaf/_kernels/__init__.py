@@ -1,0 +1,108 @@
+"""Tight loops. Arrays in, arrays out; no Python objects.
+
+Every kernel is compiled once per machine (``cache=True``) and releases the GIL, so that threads
+may run it side by side. Conventions:
+
+* ``ptr, idx`` (and ``val``, empty when every stored value is 1) are the usual compressed rows;
+* a *block* of split features is stored the same way: row i lies in the bins
+  ``block_bins[block_ptr[i]:block_ptr[i + 1]]`` of the block;
+* indices are unsigned where it matters: numba need not test them for being negative;
+* a kernel lies in one file with those it calls: numba looks only there to see whether what it has
+  compiled is still valid. After a change of ``registers``, touch ``splits``.
+"""
+
+from glassleaf._kernels.bins import (
+    append_entries,
+    assign_bins,
+    distinct_values,
+    find_segments,
+    merge_values,
+    put_together,
+    take_rows,
+)
+from glassleaf._kernels.first_run import (
+    prepare,
+)
+from glassleaf._kernels.models import (
+    LARGEST_EXPONENT,
+    binary_log_loss,
+    descend_coordinates,
+    gamma,
+    huber,
+    multiclass_log_loss,
+    poisson,
+    predict_raw,
+    scale_rows,
+    squared_error,
+    standardize_grams,
+    sum_columns,
+    sum_dense_grams,
+    sum_log_loss,
+    sum_moments,
+    sum_multiclass_log_loss,
+    sum_sparse_gram,
+    sum_sparse_grams,
+)
+from glassleaf._kernels.splits import (
+    combine_sides,
+    fill_complements,
+    ranges_dense,
+    ranges_sparse,
+    row_length,
+    sum_dense,
+    sum_one_output,
+    sum_sparse,
+    sum_uniform,
+    sum_values,
+    zscore_gains,
+)
+from glassleaf._kernels.trees import (
+    find_leaves,
+    interpolate,
+    interpolate_pieces,
+    sum_terms,
+)
+
+__all__ = [
+    "LARGEST_EXPONENT",
+    "append_entries",
+    "assign_bins",
+    "binary_log_loss",
+    "combine_sides",
+    "descend_coordinates",
+    "distinct_values",
+    "fill_complements",
+    "find_leaves",
+    "find_segments",
+    "gamma",
+    "huber",
+    "interpolate",
+    "interpolate_pieces",
+    "merge_values",
+    "multiclass_log_loss",
+    "poisson",
+    "predict_raw",
+    "prepare",
+    "put_together",
+    "ranges_dense",
+    "ranges_sparse",
+    "row_length",
+    "scale_rows",
+    "squared_error",
+    "standardize_grams",
+    "sum_columns",
+    "sum_dense",
+    "sum_dense_grams",
+    "sum_log_loss",
+    "sum_moments",
+    "sum_multiclass_log_loss",
+    "sum_one_output",
+    "sum_sparse",
+    "sum_sparse_gram",
+    "sum_sparse_grams",
+    "sum_terms",
+    "sum_uniform",
+    "sum_values",
+    "take_rows",
+    "zscore_gains",
+]

@@ -1,0 +1,93 @@
+"""The finished tree: where rows go, and what the model there says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glassleaf._kernels.compiling import kernel
+
+
+@kernel
+def find_leaves(
+    X, feature, threshold, left, right, missing_left, unknown_left, first_category, categories, out
+):
+    """Leaf of every row of a raw matrix (categories as codes, NaN missing, -1 unknown)."""
+    for i in range(X.shape[0]):
+        node = 0
+        while left[node] >= 0:
+            x = X[i, feature[node]]
+            if np.isnan(x):
+                to_left = missing_left[node]
+            elif first_category[node] < 0:
+                to_left = x <= threshold[node]
+            elif x < 0:
+                to_left = unknown_left[node]
+            else:
+                to_left = categories[first_category[node] + np.int64(x)]
+            node = left[node] if to_left else right[node]
+        out[i] = node
+
+
+@kernel
+def interpolate(x, first, last, point_x, point_z):
+    """The piecewise linear function through points ``first`` to ``last`` (exclusive)."""
+    if x <= point_x[first]:
+        return point_z[first]
+    for k in range(first + 1, last):
+        if x < point_x[k]:
+            share = (x - point_x[k - 1]) / (point_x[k] - point_x[k - 1])
+            return point_z[k - 1] + share * (point_z[k] - point_z[k - 1])
+    return point_z[last - 1]
+
+
+@kernel
+def interpolate_pieces(values, piece, point_x, point_z, out):
+    """``interpolate`` of every value, through all points; missing values stay missing.
+
+    ``piece`` is the bin of every value, where the points are upper bounds.
+    """
+    last = point_x.shape[0] - 1
+    for i in range(values.shape[0]):
+        x, k = values[i], piece[i]
+        if np.isnan(x):
+            out[i] = x
+        elif x >= point_x[last]:
+            out[i] = point_z[last]
+        elif k == 0 or x == point_x[k]:
+            out[i] = point_z[k]
+        else:
+            share = (x - point_x[k - 1]) / (point_x[k] - point_x[k - 1])
+            out[i] = point_z[k - 1] + share * (point_z[k] - point_z[k - 1])
+
+
+@kernel
+def sum_terms(
+    X, nodes, coef, intercept, low, high, first_term, is_category, missing_term, fill,
+    curve_term, first_point, point_x, point_z, out,
+):  # fmt: skip
+    """Raw prediction of every row under the model of its node, straight from the tree's arrays."""
+    n_outputs = coef.shape[1]
+    for i in range(X.shape[0]):
+        node = nodes[i]
+        for k in range(n_outputs):
+            raw = 0.0
+            for column in range(X.shape[1]):
+                x = X[i, column]
+                term = first_term[column]
+                is_missing = np.isnan(x)
+                if is_missing and missing_term[column] >= 0:
+                    raw += coef[node, k, missing_term[column]]
+                if term < 0:
+                    continue
+                if not is_category[column]:
+                    value = fill[column] if is_missing else x
+                    value = min(max(value, low[node, column]), high[node, column])
+                    raw += coef[node, k, term] * value
+                    curve = curve_term[column]
+                    if curve >= 0 and coef[node, k, curve] != 0.0:
+                        raw += coef[node, k, curve] * interpolate(
+                            value, first_point[column], first_point[column + 1], point_x, point_z
+                        )
+                elif x >= 0:
+                    raw += coef[node, k, term + np.int64(x)]
+            out[i, k] = raw + intercept[node, k]
