@@ -170,7 +170,7 @@ def test_how_the_work_is_shared_does_not_change_the_tree(monkeypatch, mixed, nam
     usual = fitted(name, mixed)
     for constant, value in constants.items():
         monkeypatch.setattr(weak_models, constant, value)
-    monkeypatch.setattr(on_rows, "_UNDIVIDED_ROWS", 10)
+    monkeypatch.setattr(on_rows.data, "_UNDIVIDED_ROWS", 10)
     with always_threads():
         other = fitted(name, mixed)
     np.testing.assert_array_equal(usual.feature, other.feature)

@@ -1,0 +1,101 @@
+"""The training rows, and every function that touches them.
+
+Each function takes a :class:`Rows` and a node and returns small arrays that can be added over
+rows, or changes nothing but the rows' own state: order, units, the vectors of the next search. The
+rows of a node lie next to each other, so that kernels run over a plain range; ``route`` keeps it
+so.
+
+One module per kind of pass: ``models`` (loss, gradient, Hessian), ``bins`` (sums per bin) and
+``routing``; ``segments`` is the first for several sets of rows.
+
+Dense columns are standardized over all rows. Where those of a node lie so far out or so close
+together that sums of squares would lose digits, ``move_dense`` puts them into the node's own units.
+"""
+
+from glassleaf.rows.bins import (
+    BinSums,
+    bin_sums,
+    residual_squares,
+    set_loss_differences,
+    set_newton_residuals,
+    set_residuals,
+    set_target,
+)
+from glassleaf.rows.data import (
+    LEFT,
+    NEITHER,
+    RIGHT,
+    BinSets,
+    Rows,
+    clip_dense,
+    move_dense,
+    n_parts,
+    widen,
+)
+from glassleaf.rows.models import (
+    ModelSums,
+    held_loss,
+    model_sums,
+)
+from glassleaf.rows.routing import (
+    cover,
+    merge,
+    rename,
+    route,
+    take_back,
+)
+from glassleaf.rows.segments import (
+    BorderRows,
+    SegmentSums,
+    border_rows,
+    moved_sums,
+    segment_sums,
+)
+from glassleaf.rows.statistics import (
+    DrawnCurve,
+    Ranges,
+    column_ranges,
+    curve_products,
+    node_statistics,
+    set_curves,
+    target_sums,
+)
+
+__all__ = [
+    "BinSets",
+    "BinSums",
+    "BorderRows",
+    "DrawnCurve",
+    "LEFT",
+    "ModelSums",
+    "NEITHER",
+    "RIGHT",
+    "Ranges",
+    "Rows",
+    "SegmentSums",
+    "bin_sums",
+    "border_rows",
+    "clip_dense",
+    "column_ranges",
+    "cover",
+    "curve_products",
+    "held_loss",
+    "merge",
+    "model_sums",
+    "move_dense",
+    "moved_sums",
+    "n_parts",
+    "node_statistics",
+    "rename",
+    "residual_squares",
+    "route",
+    "segment_sums",
+    "set_curves",
+    "set_loss_differences",
+    "set_newton_residuals",
+    "set_residuals",
+    "set_target",
+    "take_back",
+    "target_sums",
+    "widen",
+]
