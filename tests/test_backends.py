@@ -15,9 +15,9 @@ from glassleaf import (
     ModelTreeClassifier,
     ModelTreeRegressor,
     binning,
+    linear_models,
     losses,
     training,
-    weak_models,
 )
 from glassleaf import rows as on_rows
 from glassleaf.backends import local
@@ -169,7 +169,7 @@ def test_seven_shards_give_the_same_exact_gains(monkeypatch, mixed, name, weight
 def test_how_the_work_is_shared_does_not_change_the_tree(monkeypatch, mixed, name, constants):
     usual = fitted(name, mixed)
     for constant, value in constants.items():
-        monkeypatch.setattr(weak_models, constant, value)
+        monkeypatch.setattr(linear_models, constant, value)
     monkeypatch.setattr(on_rows.data, "_UNDIVIDED_ROWS", 10)
     with always_threads():
         other = fitted(name, mixed)

@@ -25,12 +25,13 @@ from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.binning import WHOLE, Block, FeatureBins
 from glassleaf.design import Design
+from glassleaf.linear_models import LinearModels, Shrinkage
 from glassleaf.losses import Loss
 from glassleaf.newton import Penalty
+from glassleaf.node_models import NodeModel
 from glassleaf.rows import DrawnCurve
 from glassleaf.search import complete
 from glassleaf.transforms import PiecewiseLinear
-from glassleaf.weak_models import LinearModels, NodeModel, Shrinkage
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -12,10 +12,10 @@ from glassleaf.backends import Backend
 from glassleaf.binning import WHOLE, Block
 from glassleaf.curves import curve_columns
 from glassleaf.design import Design
+from glassleaf.linear_models import LinearModels
 from glassleaf.search import complete
 from glassleaf.splitting import Node
 from glassleaf.transforms import Distribution
-from glassleaf.weak_models import LinearModels
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

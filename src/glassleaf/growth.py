@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.backends import Backend
+from glassleaf.linear_models import LinearModels
 from glassleaf.refinement import refine
 from glassleaf.splitting import Limits, Models, Node, SplitSearch, find_splits, route
-from glassleaf.weak_models import LinearModels
 
 Floats = NDArray[np.float64]
 _log = logging.getLogger("glassleaf")

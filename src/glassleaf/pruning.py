@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
+from glassleaf.linear_models import LinearModels
 from glassleaf.losses import Loss
 from glassleaf.splitting import Node
-from glassleaf.weak_models import LinearModels
 
 
 def prune_weakest(backend: Backend, nodes: Sequence[Node], share: float) -> list[Node]:

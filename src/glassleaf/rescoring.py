@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
+from glassleaf.linear_models import LinearModels
 from glassleaf.losses import Loss
+from glassleaf.node_models import NodeModel
 from glassleaf.search import TIE, Split
 from glassleaf.significance import chance
-from glassleaf.weak_models import LinearModels, NodeModel
 
 Floats = NDArray[np.float64]
 

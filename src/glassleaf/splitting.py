@@ -14,7 +14,9 @@ from glassleaf.backends import Backend
 from glassleaf.binning import WHOLE, Block
 from glassleaf.borders import Movable, move_borders
 from glassleaf.design import Layout, Terms
+from glassleaf.linear_models import LinearModels
 from glassleaf.losses import Loss
+from glassleaf.node_models import NodeModel, fixed_units
 from glassleaf.renormalizers import NO_UNITS, NodeUnits
 from glassleaf.rescoring import Shortlist, Sides, best_rescored
 from glassleaf.rounding import n_digits
@@ -31,7 +33,6 @@ from glassleaf.search import (
     rivals,
     shortlist,
 )
-from glassleaf.weak_models import LinearModels, NodeModel, fixed_units
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ _NO_GAIN = 1e-18
 
 
 class Models(Protocol):
-    """What the loop asks of the models in the nodes; see ``weak_models``."""
+    """What the loop asks of the models in the nodes; see ``linear_models``."""
 
     uses_columns: bool
 

@@ -19,6 +19,7 @@ from glassleaf.curves import with_curves
 from glassleaf.design import Design, Layout, Terms
 from glassleaf.finishing import narrow_leaves, shorten_leaves, stored_columns
 from glassleaf.growth import grow
+from glassleaf.linear_models import LinearModels, Shrinkage
 from glassleaf.losses import Loss
 from glassleaf.newton import Penalty
 from glassleaf.parts import Part
@@ -32,7 +33,7 @@ from glassleaf.search import Question
 from glassleaf.splitting import Limits, Node, SplitSearch
 from glassleaf.table import Column, Table, column_name, raw_pieces, remembering
 from glassleaf.tree import LEAF, CustomLeaves, Seen, Tree
-from glassleaf.weak_models import CustomModels, LinearModels, Shrinkage, WeakModel
+from glassleaf.weak_models import CustomModels, WeakModel
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,167 @@
+"""The parameters of an estimator, checked, as the settings of a training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import criteria, parameters
+from glassleaf.criteria import Criterion
+from glassleaf.errors import describe
+from glassleaf.information import STRENGTHS
+from glassleaf.linear_models import Shrinkage
+from glassleaf.losses import Loss
+from glassleaf.newton import Penalty
+from glassleaf.preparation import Roles
+from glassleaf.renormalizers import RENORMALIZERS
+from glassleaf.table import Table, column_name, column_signs, select_columns
+from glassleaf.training import Settings
+from glassleaf.transforms import TRANSFORMS
+from glassleaf.weak_models import WeakModel
+
+# How large a tree may grow before held-out rows cut it back.
+_MOST_AUTOMATIC_LEAVES = 64
+# Share of the gain that a threshold which is short to read may cost.
+_ROUNDING_TOLERANCE = 0.01
+
+
+def settings_of(given: Any, loss: Loss, n_classes: int) -> Settings:
+    """The settings of a training, from the parameters of an estimator."""
+    parameters.check_random_state(given.random_state)
+    weak_model = given.weak_model
+    if weak_model is not None and not isinstance(weak_model, WeakModel):
+        raise TypeError(
+            f"weak_model={describe(weak_model)} must have the methods fit, raw and gradients;"
+            " see glassleaf.WeakModel."
+        )
+    renormalizer = parameters.choice("renormalize", given.renormalize, RENORMALIZERS)
+    criterion = _criterion(given, n_classes)
+    uses_gradient = criterion.uses == "gradient"
+    if weak_model is not None and given.renormalize is not None and uses_gradient:
+        raise ValueError(
+            f"renormalize={given.renormalize!r} is defined for linear models only."
+            " With a weak_model of your own, set renormalize=None."
+        )
+    is_chosen = isinstance(given.alpha, str) and given.alpha == "auto"
+    alpha = STRENGTHS[0] if is_chosen else parameters.real_number("alpha", given.alpha, 0.0)
+    is_sized = isinstance(given.max_leaf_nodes, str) and given.max_leaf_nodes == "auto"
+    if is_sized and weak_model is not None:
+        raise ValueError("max_leaf_nodes='auto' is not supported with a weak_model of your own.")
+    transform = parameters.choice("transform", vars(given)["transform"], TRANSFORMS)
+    return Settings(
+        loss=loss,
+        criterion=criterion,
+        renormalizer=renormalizer,
+        penalty=Penalty(
+            alpha,
+            parameters.real_number("l1_ratio", given.l1_ratio, 0.0, 1.0),
+        ),
+        standardized=parameters.choice("scale", given.scale, {"standard": True, None: False}),
+        max_depth=parameters.whole_number("max_depth", given.max_depth, 0, none="no limit"),
+        max_leaf_nodes=_MOST_AUTOMATIC_LEAVES
+        if is_sized
+        else parameters.whole_number("max_leaf_nodes", given.max_leaf_nodes, 1, none="no limit"),
+        held_out=parameters.random_state(given.random_state) if is_sized else None,
+        ccp_alpha=parameters.real_number("ccp_alpha", given.ccp_alpha, 0.0),
+        max_leaf_terms=parameters.whole_number(
+            "max_leaf_terms", given.max_leaf_terms, 1, none="no limit"
+        ),
+        round_thresholds=parameters.tolerance(
+            "round_thresholds", given.round_thresholds, _ROUNDING_TOLERANCE
+        ),
+        min_samples_leaf=parameters.leaf_size(given.min_samples_leaf),
+        min_gain=parameters.real_number("min_gain", given.min_gain, 0.0),
+        max_bins=_max_bins(given),
+        n_threads=parameters.n_threads(given.n_jobs),
+        n_classes=n_classes,
+        weak_model=weak_model,
+        transform=transform,
+        curves=_wants_curves(given, transform),
+        clamp=parameters.clamp(given.clamp),
+        refine=parameters.flag("refine", given.refine),
+        subsets=parameters.choice(
+            "category_splits", given.category_splits, {"one": False, "subset": True}
+        ),
+        rescore=parameters.whole_number("rescore", given.rescore, 0) or 0,
+        significance=(
+            1.0
+            if given.significance is None
+            else parameters.real_number("significance", given.significance, 0.0, 1.0)
+        ),
+        shrinkage=Shrinkage(
+            parameters.choice("shrink", given.shrink, {"zero": False, "parent": True}), is_chosen
+        ),
+    )
+
+
+def _wants_curves(given: Any, transform: str) -> bool:
+    if isinstance(given.curves, str) and given.curves == "auto":
+        return transform == "auto" and given.max_depth != 0
+    if not isinstance(given.curves, (bool, np.bool_)):
+        raise ValueError(f"curves={describe(given.curves)} must be 'auto', True or False.")
+    return bool(given.curves)
+
+
+def _criterion(given: Any, n_classes: int) -> Criterion:
+    gradient: Criterion = criteria.GradientGain()
+    impurity: Criterion = criteria.InformationGain() if n_classes else criteria.VarianceReduction()
+    return parameters.named_or_object(
+        "criterion",
+        given.criterion,
+        {"gradient": gradient, "impurity": impurity},
+        Criterion,
+        "an object with `uses` and `gain` (see glassleaf.criteria)",
+    )
+
+
+def _max_bins(given: Any) -> int:
+    found = parameters.whole_number("max_bins", given.max_bins, 2)
+    if found is None or found > 65_000:
+        raise ValueError(f"max_bins={given.max_bins} must be an integer from 2 to 65000.")
+    return found
+
+
+def roles_of(given: Any, loss: Loss, table: Table) -> Roles:
+    """What each column is and may be used for, from the parameters of an estimator."""
+    everything = np.ones(table.n_columns, dtype=np.bool_)
+    if isinstance(given.categorical_features, str) and given.categorical_features == "from_dtype":
+        categorical = np.array([table.holds_text(j) for j in range(table.n_columns)], dtype=bool)
+    elif given.categorical_features is None:
+        categorical = ~everything
+    else:
+        categorical = select_columns(table, given.categorical_features, "categorical_features")
+    chosen = {
+        name: everything if wanted is None else select_columns(table, wanted, name)
+        for name, wanted in (
+            ("split_features", given.split_features),
+            ("leaf_features", given.leaf_features),
+        )
+    }
+    signs = column_signs(table, given.monotonic_cst, "monotonic_cst")
+    _check_signs(given, loss, table, signs, categorical, chosen["leaf_features"])
+    may_split = chosen["split_features"] & (signs == 0)
+    return Roles(categorical, may_split, chosen["leaf_features"], signs)
+
+
+def _check_signs(
+    given: Any,
+    loss: Loss,
+    table: Table,
+    signs: NDArray[np.int8],
+    categorical: NDArray[np.bool_],
+    in_leaves: NDArray[np.bool_],
+) -> None:
+    if not signs.any():
+        return
+    if loss.n_outputs > 1 or given.weak_model is not None:
+        what = "several classes" if loss.n_outputs > 1 else "a weak_model of your own"
+        raise ValueError(f"monotonic_cst is not supported with {what}.")
+    for column in np.flatnonzero(signs).tolist():
+        if categorical[column] or not in_leaves[column]:
+            what = "holds categories" if categorical[column] else "is not in leaf_features"
+            raise ValueError(
+                f"monotonic_cst names the column {column_name(table, column)!r}, which {what}."
+                " Only a numeric column of the leaf models can be monotone."
+            )
