@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.binning import FeatureBins
+from glassleaf.candidates import TIE, Border, FeatureGains, Split, is_larger
 from glassleaf.design import Layout, Terms
 from glassleaf.linear_models import LinearModels
 from glassleaf.losses import Loss
 from glassleaf.node_models import NodeModel
 from glassleaf.rescoring import Sides
 from glassleaf.rounding import n_digits, shortest_between, without_noise
-from glassleaf.search import TIE, Border, FeatureGains, Split, is_larger
 from glassleaf.transforms import Knots
 from glassleaf.values import ANY_NUMBER
 

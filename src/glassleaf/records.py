@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
+from glassleaf.candidates import Split
 from glassleaf.curves import curve_columns
 from glassleaf.design import Design
-from glassleaf.search import Split
 from glassleaf.splitting import Node
 from glassleaf.table import Column
 from glassleaf.tree import Candidates, Seen

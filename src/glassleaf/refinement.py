@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
+from glassleaf.candidates import Split, best_split, readable
 from glassleaf.criteria import Side
 from glassleaf.linear_models import LinearModels
 from glassleaf.node_models import NodeModel
-from glassleaf.search import Split, best_split, readable
 from glassleaf.splitting import Node, SplitSearch, all_gains, route
 
 Floats = NDArray[np.float64]

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
+from glassleaf.candidates import TIE, Split
 from glassleaf.linear_models import LinearModels
 from glassleaf.losses import Loss
 from glassleaf.node_models import NodeModel
-from glassleaf.search import TIE, Split
 from glassleaf.significance import chance
 
 Floats = NDArray[np.float64]

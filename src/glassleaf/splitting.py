@@ -13,6 +13,7 @@ from glassleaf import rows as on_rows
 from glassleaf.backends import Backend
 from glassleaf.binning import WHOLE, Block
 from glassleaf.borders import Movable, move_borders
+from glassleaf.candidates import FeatureGains, Rival, Split, best_split, readable, rivals, shortlist
 from glassleaf.design import Layout, Terms
 from glassleaf.linear_models import LinearModels
 from glassleaf.losses import Loss
@@ -20,19 +21,7 @@ from glassleaf.node_models import NodeModel, fixed_units
 from glassleaf.renormalizers import NO_UNITS, NodeUnits
 from glassleaf.rescoring import Shortlist, Sides, best_rescored
 from glassleaf.rounding import n_digits
-from glassleaf.search import (
-    FeatureGains,
-    Question,
-    Rival,
-    Split,
-    best_split,
-    block_gains,
-    complete,
-    node_extent,
-    readable,
-    rivals,
-    shortlist,
-)
+from glassleaf.search import Question, block_gains, complete, node_extent
 
 Floats = NDArray[np.float64]
 
