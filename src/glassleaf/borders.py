@@ -9,6 +9,7 @@ bin that were on the wrong side.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,8 +41,9 @@ _MOST_ROWS = 100_000
 _TOO_MANY_ROWS = 1_000_000
 # Values closer than this share of the largest may be one number that rounding made two.
 _SAME = 16 * np.finfo(float).eps
-# How far from the middle of two values, as a share of their distance, a border may lie.
-_MIDDLE = 0.05
+# A border is rounded to this share of the distance between its two values: enough to lose digits
+# that only rounding made, and so little that it means the same in any unit.
+_ROUNDED = 1e-6
 # Of left, right, from right to left and from left to right: the new left, the new right, all.
 _EXCHANGE = np.array([[1.0, 0.0, 1.0, -1.0], [0.0, 1.0, -1.0, 1.0], [1.0, 1.0, 0.0, 0.0]])
 
@@ -194,7 +196,7 @@ def _moved(
     if tolerance is None:
         found = np.flatnonzero(good)
         best = int(found[np.argmin(np.abs(found + 1 - int(rows.is_left.sum())))])
-        threshold = _near_the_middle(float(places.raw[best]), float(places.raw[best + 1]))
+        threshold = _middle(float(places.raw[best]), float(places.raw[best + 1]))
     else:
         best, threshold = _short_place(places, good)
     left_of_bin = split.left_of_bin.copy()
@@ -224,14 +226,14 @@ def _places(near: _Near, rows: on_rows.BorderRows, min_count: int) -> _Places:
     return _Places(value, raw, noise, cost, share, differs, allowed)
 
 
-def _near_the_middle(low: float, high: float) -> float:
-    """A number midway between two values, without digits that these may not have.
+def _middle(low: float, high: float) -> float:
+    """The middle of two values, without the last digits, in which the values may be off.
 
-    >>> _near_the_middle(1.2399999999999998, 1.2700000000000002)
+    >>> _middle(1.2399999999999998, 1.2700000000000002)
     1.255
     """
-    gap = high - low
-    return shortest_between(low + (0.5 - _MIDDLE) * gap, low + (0.5 + _MIDDLE) * gap)
+    decimals = -math.floor(math.log10(_ROUNDED * (high - low)))
+    return round(low + (high - low) / 2, decimals)
 
 
 def _short_place(places: _Places, good: Bools) -> tuple[int, float]:

@@ -22,6 +22,8 @@ from glassleaf.scratch import scratch
 Floats = NDArray[np.float64]
 
 MAX_CATEGORIES = 60_000
+# Values up to which a column is sorted in memory that a thread keeps.
+_SHORT_COLUMN = 1 << 16
 
 
 class Several(list[Any]):
@@ -135,11 +137,14 @@ def _with_limit(found: Values, limit: float) -> Values:
 
 
 def _distinct(values: Floats, weight: Floats | None) -> Values:
-    weights = np.zeros(0) if weight is None else weight
-    memory = scratch("sorting", (6, len(values)))
-    distinct, total = memory[4], memory[5]
     # A kernel is compiled again for every kind of array: a view of a table may not be written to.
-    values = np.require(values, requirements=["C", "W"])
+    values, weights = (
+        np.require(own, dtype=np.float64, requirements=["C", "W"])
+        for own in (values, np.zeros(0) if weight is None else weight)
+    )
+    shape = (6, len(values))
+    memory = scratch("sorting", shape) if len(values) <= _SHORT_COLUMN else np.empty(shape)
+    distinct, total = memory[4], memory[5]
     n = _kernels.distinct_values(values, weights, memory[:4], distinct, total)
     return Values(distinct[:n].copy(), total[:n].copy())
 

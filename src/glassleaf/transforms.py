@@ -38,7 +38,10 @@ _FARTHEST = 3.5
 
 @dataclass(frozen=True)
 class PiecewiseLinear:
-    """The function through some points, linear between them and constant beyond the ends."""
+    """The function through some points, linear between them and constant beyond the ends.
+
+    ``x`` strictly ascends.
+    """
 
     x: Floats
     z: Floats

@@ -40,7 +40,8 @@ def assign_bins(values, upper, missing_bin, out):
 
 # Numbers of 64 bits are sorted by so many bits at a time, counts of which stay in the cache.
 _DIGIT_BITS = 11
-_LARGEST_DIGIT = np.uint64((1 << _DIGIT_BITS) - 1)
+_N_DIGITS = 1 << _DIGIT_BITS
+_DIGIT = np.uint64(_N_DIGITS - 1)  # the last bits of a number
 _SIGN_BIT = np.uint64(1 << 63)
 
 
@@ -55,44 +56,46 @@ def distinct_values(values, weight, memory, distinct, total):
     """
     n, is_weighted = values.shape[0], weight.shape[0] > 0
     key, other_key = memory[0].view(np.uint64), memory[1].view(np.uint64)
-    own, other_own = memory[2], memory[3]
-    place = np.empty(_LARGEST_DIGIT + np.uint64(1), dtype=np.uint64)
+    own_weight, other_weight = memory[2], memory[3]
+    place = np.empty(_N_DIGITS, dtype=np.uint64)
     bits, distinct_bits = values.view(np.uint64), distinct.view(np.uint64)
     varying, one = np.uint64(0), np.uint64(1)
     for i in range(n):
-        # Both zeros become the same number, and zeros at the end stay, below zero too.
-        size = bits[i] & ~_SIGN_BIT
-        key[i] = _SIGN_BIT - size if bits[i] & _SIGN_BIT else _SIGN_BIT + size
+        # Numbers below zero count down from the middle. So both zeros are the same number, and
+        # what ends with zero bits still does, whatever its sign.
+        magnitude = bits[i] & ~_SIGN_BIT
+        key[i] = _SIGN_BIT - magnitude if bits[i] & _SIGN_BIT else _SIGN_BIT + magnitude
         varying |= key[i] ^ key[0]
         if is_weighted:
-            own[i] = weight[i]
+            own_weight[i] = weight[i]
     for first_bit in range(0, 64, _DIGIT_BITS):
         shift = np.uint64(first_bit)
-        if (varying >> shift) & _LARGEST_DIGIT == 0:
+        if (varying >> shift) & _DIGIT == 0:
             continue
         place[:] = 0
         for i in range(n):
-            place[(key[i] >> shift) & _LARGEST_DIGIT] += one
+            place[(key[i] >> shift) & _DIGIT] += one
         before = np.uint64(0)
         for digit in range(place.shape[0]):
             count = place[digit]
             place[digit] = before
             before += count
         for i in range(n):
-            digit = (key[i] >> shift) & _LARGEST_DIGIT
+            digit = (key[i] >> shift) & _DIGIT
             other_key[place[digit]] = key[i]
             if is_weighted:
-                other_own[place[digit]] = own[i]
+                other_weight[place[digit]] = own_weight[i]
             place[digit] += one
-        key, other_key, own, other_own = other_key, key, other_own, own
+        key, other_key = other_key, key
+        own_weight, other_weight = other_weight, own_weight
     found, begin, running = 0, 0, 0.0
     for i in range(n):
         if is_weighted:
-            running += own[i]
+            running += own_weight[i]
         if i == n - 1 or key[i] != key[i + 1]:
             is_negative = key[i] < _SIGN_BIT
-            size = _SIGN_BIT - key[i] if is_negative else key[i] - _SIGN_BIT
-            distinct_bits[found] = _SIGN_BIT | size if is_negative else size
+            magnitude = _SIGN_BIT - key[i] if is_negative else key[i] - _SIGN_BIT
+            distinct_bits[found] = _SIGN_BIT | magnitude if is_negative else magnitude
             total[found] = running if is_weighted else np.float64(i + 1 - begin)
             found, begin, running = found + 1, i + 1, 0.0
     return found

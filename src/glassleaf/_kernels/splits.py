@@ -165,9 +165,9 @@ def sum_sparse(block_ptr, block_bins, vectors, ptr, idx, val, start, stop, total
     """
     width = vectors.shape[1]
     are_plain = val.shape[0] == 0 and width == 2  # indicators and one output: by far the commonest
-    n_bins, n_entries = block_ptr[stop] - block_ptr[start], ptr[stop] - ptr[start]
+    in_block, in_rows = block_ptr[stop] - block_ptr[start], ptr[stop] - ptr[start]
     # The longer of two loops is the inner one: a processor seldom fails to guess its end.
-    if are_plain and n_bins > n_entries:
+    if are_plain and in_block > in_rows:
         for i in range(start, stop):
             first, weight = vectors[i, 0], vectors[i, 1]
             for f in range(ptr[i], ptr[i + 1]):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.losses import Loss
-from glassleaf.rows.data import Rows, both, part_of
+from glassleaf.rows.data import Rows, both_or_none, part_of
 from glassleaf.rows.models import column_sums, derivatives
 from glassleaf.rows.statistics import bin_ranges, moments_of, one_bin
 from glassleaf.scratch import scratch
@@ -108,10 +108,10 @@ class BinSums:
         return BinSums(
             self.count + other.count,
             self.values + other.values,
-            both(np.add, self.moments, other.moments),
-            both(np.minimum, self.low, other.low),
-            both(np.maximum, self.high, other.high),
-            both(np.add, self.stored, other.stored),
+            both_or_none(np.add, self.moments, other.moments),
+            both_or_none(np.minimum, self.low, other.low),
+            both_or_none(np.maximum, self.high, other.high),
+            both_or_none(np.add, self.stored, other.stored),
         )
 
 

@@ -66,12 +66,14 @@ def n_parts(n_rows: int, n_columns: int = 0) -> int:
 
 
 def part_of(rows: Rows, node: int, part: int, parts: int) -> tuple[int, int]:
+    """Where one of several parts of a node's rows begins and ends."""
     start, stop = rows.spans[node]
     size = stop - start
     return start + size * part // parts, start + size * (part + 1) // parts
 
 
 def sets_of_rows(rows: Rows, start: int, stop: int, sets: BinSets) -> NDArray[np.uint16]:
+    """The set of every row from ``start`` on."""
     out = np.empty(stop - start, dtype=np.uint16)
     given = rows.blocks[sets.block]
     _kernels.find_segments(
@@ -81,10 +83,12 @@ def sets_of_rows(rows: Rows, start: int, stop: int, sets: BinSets) -> NDArray[np
 
 
 def is_uniform(weight: Floats) -> bool:
+    """Whether all weights are the same, and not zero."""
     return len(weight) > 0 and bool(weight.min() == weight.max() > 0)
 
 
-def both(operation: np.ufunc, mine: Any, other: Any) -> Any:
+def both_or_none(operation: np.ufunc, mine: Any, other: Any) -> Any:
+    """Two tables as one, or None where they are not asked for."""
     return None if mine is None else operation(mine, other)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.losses import FAR_WRONG, BinaryLogLoss, Loss, MulticlassLogLoss
-from glassleaf.rows.data import Rows, both, is_uniform, part_of
+from glassleaf.rows.data import Rows, both_or_none, is_uniform, part_of
 from glassleaf.scratch import scratch
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ class ModelSums:
         return ModelSums(
             self.loss + other.loss,
             self.gradient + other.gradient,
-            both(np.add, self.hessian, other.hessian),
+            both_or_none(np.add, self.hessian, other.hessian),
         )
 
 

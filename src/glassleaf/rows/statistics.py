@@ -75,6 +75,7 @@ def column_ranges(rows: Rows, node: int) -> Ranges:
 def bin_ranges(
     rows: Rows, node: int, where: tuple[NDArray[np.int64], NDArray[np.uint16]], n_bins: int
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Ranges of the kept columns in every bin, and how often a sparse one is stored."""
     start, stop = rows.spans[node]
     n_dense = rows.dense.shape[1]
     low = np.full((n_bins, n_dense), np.inf)
@@ -94,6 +95,7 @@ def bin_ranges(
 
 
 def one_bin(stop: int) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    """Compressed rows that all lie in the same bin."""
     return np.arange(stop + 1), np.zeros(stop, dtype=np.uint16)
 
 
