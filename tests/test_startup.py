@@ -48,30 +48,53 @@ def test_imports_hardly_collect_garbage_and_what_follows_does():
     assert found.returncode == 0, found.stderr
 
 
-def frozen_objects(before, after="pass"):
-    """How many objects are left out of collections in a new process that imports an estimator."""
-    code = (
-        f"import gc, glassleaf; {before}; kind = glassleaf.ModelTreeRegressor;"
-        f"{after}; print(gc.get_freeze_count())"
-    )
+IMPORT = "from glassleaf import ModelTreeRegressor"
+
+
+def frozen_objects(*lines):
+    """How many objects a script with these lines has left out of collections."""
+    code = "\n".join([*lines, "import gc", "print(gc.get_freeze_count())"])
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
     return int(found.stdout)
 
 
-def test_what_imports_leave_behind_is_not_searched_again():
-    assert frozen_objects("pass") > 50_000
+@pytest.mark.parametrize(
+    "before",
+    ["", "import numpy as np", "from __future__ import annotations\nLIMIT = 3\ndef main(): pass"],
+)
+def test_what_the_imports_of_a_script_leave_behind_is_not_searched_again(before):
+    assert frozen_objects(before, IMPORT) > 50_000
 
 
 def test_only_the_first_import_leaves_something_out():
-    once = frozen_objects("pass")
-    twice = frozen_objects("pass", "held = [[] for _ in range(50_000)]; glassleaf.explain")
-    assert abs(twice - once) < 10_000
+    later = ["import glassleaf", "held = [[] for _ in range(50_000)]", "glassleaf.explain"]
+    assert abs(frozen_objects(IMPORT, *later) - frozen_objects(IMPORT)) < 10_000
 
 
-@pytest.mark.parametrize("before", ["held = [[] for _ in range(400_000)]", "import numba"])
-def test_the_objects_of_others_are_left_alone(before):
-    assert frozen_objects(before) == 0
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["held = [[]]", IMPORT],
+        ["def work():", f"    {IMPORT}", "work()"],
+        ["import numba", IMPORT],
+        ["class Own: pass", "own = Own()", IMPORT],
+    ],
+    ids=["a list", "in a function", "somebody imported before", "an object"],
+)
+def test_where_a_script_has_done_more_nothing_is_left_out(lines):
+    assert frozen_objects(*lines) == 0
+
+
+def test_what_a_user_has_made_is_still_found():
+    lines = [
+        "import gc, weakref",
+        "class Own: pass",
+        "own = Own(); own.itself = own; watch = weakref.ref(own)",
+        IMPORT,
+        "del own; gc.collect(); assert watch() is None",
+    ]
+    assert frozen_objects(*lines) == 0
 
 
 # Kernels of compressed rows have indices of two sizes: of columns and of bins.

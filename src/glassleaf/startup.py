@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-
-# More objects than imports leave behind: ours, with those of scikit-learn and pandas, make 160,000.
-_MORE_THAN_IMPORTS = 300_000
+from types import FrameType, ModuleType, NoneType
+from typing import Any
 
 _lock = Lock()
 _inside: list[bool] = []  # for everyone inside, whether garbage was collected before the first came
@@ -36,15 +36,46 @@ def without_collection() -> Iterator[None]:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Import without looking for garbage; what stays is then left out of later searches, too.
+    """Import without looking for garbage; in a new script, leave what stays out of later searches.
 
-    When a process ends, Python looks through all objects again, which takes half a second. It need
-    not: modules, functions and classes are given back with the process. This is done once, where
-    numba comes in, and only while there is little else: objects of a user that refer to each other
-    would no longer be freed.
+    When a process ends, Python looks through all objects again, which takes half a second for what
+    imports leave behind: modules, functions and classes, given back with the process anyway. They
+    are left out once, where numba comes in, and only as long as a script has done nothing else:
+    what a user has made, and would drop again, has to be found.
     """
-    is_first = "numba" not in sys.modules
+    is_first = "numba" not in sys.modules and _has_only_imported()
     with without_collection():
         yield
-        if is_first and "numba" in sys.modules and len(gc.get_objects()) < _MORE_THAN_IMPORTS:
+        if is_first and "numba" in sys.modules:
             gc.freeze()
+
+
+def _has_only_imported() -> bool:
+    """Whether the process runs a script that has imported and defined things, no more.
+
+    Then no function is running but those that import, and the script's names stand for modules,
+    classes, functions and constants.
+    """
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name != "<module>" and not _imports(code.co_filename):
+            return False
+        frame = frame.f_back
+    names = vars(sys.modules["__main__"])
+    return all(name.startswith("__") or _is_no_data(value) for name, value in names.items())
+
+
+def _imports(filename: str) -> bool:
+    """Whether the functions of a file import modules: Python's own, and those that lead here."""
+    ours = (__file__, sys.modules[__package__].__file__, contextlib.__file__)
+    return filename.startswith("<frozen importlib") or filename in ours
+
+
+def _is_no_data(value: Any) -> bool:
+    constant = (str, bytes, int, float, complex, NoneType)
+    return (
+        isinstance(value, (ModuleType, type, *constant))
+        or (callable(value) and hasattr(value, "__name__"))
+        or type(value).__module__ in ("__future__", "typing")
+    )
