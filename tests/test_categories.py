@@ -173,3 +173,10 @@ def test_what_looks_like_an_identifier_is_said_to(recwarn):
         ModelTreeRegressor(max_depth=0).fit(fine, fine["x"])
     ModelTreeRegressor(max_depth=0, split_features=["x"], leaf_features=["x"]).fit(X, X["x"])
     assert not recwarn.list
+
+
+def test_warnings_name_the_line_that_asked():
+    table = pd.DataFrame({"label": [f"n{k}" for k in range(100)] * 4})
+    with pytest.warns(UserWarning, match="identifier") as found:
+        ModelTreeRegressor().fit(table, np.arange(400.0))
+    assert found[0].filename == __file__

@@ -452,7 +452,7 @@ def test_hostile_names_do_not_break_text(rng):
     assert max(map(len, text.splitlines())) < 1500
     assert not any(char in text for char in "\x00\x1b‮\t")
     row = explain(model, X)[0].to_text()
-    assert len(row.splitlines()) <= 11
+    assert len(row.splitlines()) <= 12
     assert len(leaf_table(model)) == model.get_n_leaves()
 
 

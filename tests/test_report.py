@@ -667,3 +667,20 @@ def test_scores_without_an_interval_are_said_to_have_none(rng):
     model = ModelTreeRegressor(loss="poisson").fit(X, rng.poisson(np.exp(X["a"])))
     text = model.report(X[:3], [0, 0, 1], sample_weight=[1, 1, 0]).markdown()
     assert "not known" in text
+
+
+@pytest.mark.parametrize("kind", ["numbers", "binary"])
+def test_rows_of_the_fit_are_noticed(kind):
+    """Others, of the same number and the same shares of the classes, are not taken for them."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=800), "b": rng.choice(["u", "v"], 800)})
+    X.loc[::9, "a"] = np.nan
+    y = np.where(X["b"] == "u", X["a"].fillna(1), -X["a"].fillna(1))
+    target, kind = (y, ModelTreeRegressor) if kind == "numbers" else (y > 0, ModelTreeClassifier)
+    weight = rng.integers(0, 3, 800).astype(float)
+    for given in (None, weight):
+        model = kind().fit(X, target, sample_weight=given)
+        assert model.report(X, target, given).contents.seen
+        other = X.assign(a=X["a"] + 1e-3)
+        assert not model.report(other, target, given).contents.seen
+        assert not model.report(X.iloc[:790], target[:790]).contents.seen

@@ -103,7 +103,8 @@ class Deployable:
             Stands in the footer; None: no date, so that the same model and rows give the same page.
         seen : bool, default=False
             Whether the model was fitted on these rows. The report then says so, and that its scores
-            flatter the model, instead of calling them test rows.
+            flatter the model, instead of calling them test rows. If they are exactly the rows of
+            the fit, that is noticed; of a part of them it cannot be.
 
         Returns
         -------

@@ -1,10 +1,15 @@
-"""Our exceptions, and the one door to optional dependencies."""
+"""Our exceptions and warnings, and the one door to optional dependencies."""
 
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+import sys
+import warnings
+from pathlib import Path
+from types import FrameType, ModuleType
 from typing import Any
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 class GlassleafError(Exception):
@@ -65,3 +70,12 @@ def describe(value: Any) -> str:
         return text
     size = f" of length {len(value)}" if hasattr(value, "__len__") else ""
     return f"a {type(value).__name__}{size}"
+
+
+def warn(message: str) -> None:
+    """Warn at the line outside of this package that led here."""
+    frame: FrameType | None = sys._getframe()
+    level = 0
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level + 1)

@@ -383,7 +383,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise ValueError(
-                f"y has only one class ({self.classes_[0]!r}); at least 2 classes with"
+                f"y has only one class ({self.classes_.tolist()[0]!r}); at least 2 classes with"
                 " positive weight are needed."
             )
         default: Loss = BinaryLogLoss() if n_classes == 2 else MulticlassLogLoss(n_classes)

@@ -158,8 +158,9 @@ class ModelTree(Deployable, BaseEstimator):
 
     def _fit_tree(self, table: Table, y: Floats, weight: Floats, n_classes: int) -> None:
         check_backend(self.backend, in_memory=True)
-        settings = settings_of(self, self._loss, n_classes)
-        roles = roles_of(self, self._loss, table)
+        given = vars(self)
+        settings = settings_of(given, self._loss, n_classes)
+        roles = roles_of(given, self._loss, table)
         used = np.flatnonzero(weight > 0)
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
@@ -189,9 +190,10 @@ class ModelTree(Deployable, BaseEstimator):
             yield backend, found.outline
 
     def _fit_pieces(self, backend: Backend, table: Table, n_classes: int) -> None:
-        settings = settings_of(self, self._loss, n_classes)
+        given = vars(self)
+        settings = settings_of(given, self._loss, n_classes)
         names = [column_name(table, j) for j in range(table.n_columns)]
-        self.tree_ = train_on(backend, names, roles_of(self, self._loss, table), settings)
+        self.tree_ = train_on(backend, names, roles_of(given, self._loss, table), settings)
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         """Any table in; names and number of columns are checked against those of ``fit``."""

@@ -42,9 +42,16 @@ def whole_number(name: str, value: Any, minimum: int, *, none: str = "") -> int 
     return int(value)
 
 
-def real_number(name: str, value: Any, low: float, high: float = np.inf) -> float:
-    """A finite number between ``low`` and ``high``, both included."""
+def real_number(
+    name: str, value: Any, low: float, high: float = np.inf, none: str | None = None
+) -> float:
+    """A finite number between ``low`` and ``high``, both included.
+
+    ``none`` is what None would mean, where it is accepted; for the message.
+    """
     accepted = f"a number >= {low:g}" if high == np.inf else f"a number from {low:g} to {high:g}"
+    if none is not None:
+        accepted += f", or None for {none}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name}={describe(value)} must be {accepted}.")
     if not low <= float(value) <= high or not np.isfinite(float(value)):

@@ -8,7 +8,6 @@ terms by which a transform has to prove itself.
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -22,6 +21,7 @@ from glassleaf.assembly import HeldOut, Plan, column_groups
 from glassleaf.backends import Backend
 from glassleaf.binning import FeatureBins
 from glassleaf.design import Design, DesignPlanner, Layout
+from glassleaf.errors import warn
 from glassleaf.losses import Loss
 from glassleaf.parts import TargetUnits
 from glassleaf.summaries import CategorySummary, NumericSummary, TargetSummary
@@ -159,11 +159,10 @@ def _warn_of_identifiers(
             continue
         n_rows = sum(own.counts.values())
         if n_rows < _ROWS_PER_CATEGORY * len(own.counts):
-            warnings.warn(
+            warn(
                 f"Column {name!r} has {len(own.counts):,} categories in {n_rows:,} rows. A model"
                 " learns so many by heart: if it is an identifier or a date, leave it out or turn"
-                " it into a number; else group its values.",
-                stacklevel=2,
+                " it into a number; else group its values."
             )
 
 

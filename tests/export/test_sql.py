@@ -270,3 +270,29 @@ def test_any_number_loses_no_digit(rng):
     for value in bits[np.isfinite(bits)].tolist():
         assert math.copysign(1, float(number(value))) == math.copysign(1, value)
         assert float(number(value)) == value
+
+
+def test_empty_fields_of_files_are_missing_in_sqlite():
+    """What SQLite imports from a file is text, and an empty field an empty text."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=600) + 5, "kind": rng.choice(["a", "b"], 600)})
+    table.loc[rng.random(600) < 0.2, "x"] = np.nan
+    table.loc[rng.random(600) < 0.2, "kind"] = None
+    y = np.where(table["x"].isna(), 3.0, table["x"]) + 2 * table["kind"].isna()
+    model = ModelTreeRegressor(max_depth=2).fit(table, y)
+    with sqlite3.connect(":memory:") as database:
+        table.astype(object).where(table.notna(), "").map(str).to_sql("t", database)
+        found = pd.read_sql_query(
+            f'SELECT {to_sql(model, dialect="sqlite")} AS p FROM t ORDER BY "index"', database
+        )
+    np.testing.assert_allclose(found["p"], model.predict(table), rtol=1e-9)
+
+
+def test_an_empty_text_that_training_knew_is_a_category_in_sqlite():
+    table = pd.DataFrame({"kind": ["", "b", "c"] * 40})
+    model = ModelTreeRegressor(max_depth=0, alpha=1e-6).fit(table, [1.0, 2.0, 4.0] * 40)
+    with sqlite3.connect(":memory:") as database:
+        database.execute("CREATE TABLE t (kind TEXT)")
+        database.executemany("INSERT INTO t VALUES (?)", [[""], ["b"], ["c"]])
+        found = database.execute(f"SELECT {to_sql(model, dialect='sqlite')} FROM t").fetchall()
+    np.testing.assert_allclose(np.ravel(found), model.predict(table)[:3], rtol=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from glassleaf.errors import require
 from glassleaf.explanations import words
 from glassleaf.explanations.curves import curve_weights
 from glassleaf.explanations.formulas import column_text, is_rescaled, link_text
+from glassleaf.explanations.model import feature_strengths
 from glassleaf.explanations.rules import split_conditions
-from glassleaf.plain import Leaf, PlainModel, Term, leaf_numbers
+from glassleaf.plain import Leaf, PlainColumn, PlainModel, Term, leaf_numbers
 from glassleaf.tree import Tree
 
 text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
@@ -35,9 +36,9 @@ _MOST_CLASSES = 5
 class Scale:
     """How long the bars are: by what one more spread of a column adds in a leaf.
 
-    ``spread[node, column]`` is a standard deviation within the leaf (1 for categories), where it is
-    known, and ``bent`` that of the column's curve; else they make the bars of a column, which have
-    the same unit in all leaves, comparable.
+    ``spread[node, column]`` is a standard deviation within the leaf, where it is known: of the
+    column, or of what its categories add; ``bent`` is that of the column's curve. Else they make
+    the bars of a column, which have the same unit in all leaves, comparable.
     """
 
     spread: Floats
@@ -66,12 +67,13 @@ def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
 
 def _scale(model: PlainModel, tree: Tree, known: tuple[Floats, Floats] | None) -> Scale:
     spread, bent = known or _between_leaves(model, tree)
+    scale = Scale(spread, bent, known is not None, 0.0)
     effects = [
-        max(abs(_effect(term, leaf, spread)), abs(_bend(tree, term, leaf, bent)))
+        max(abs(_effect(term, leaf, scale)), abs(_bend(tree, term, leaf, bent)))
         for leaf in model.leaves
         for term in leaf.terms
     ]
-    return Scale(spread, bent, known is not None, max(effects, default=0.0))
+    return replace(scale, longest=max(effects, default=0.0))
 
 
 def _from_rows(
@@ -81,21 +83,38 @@ def _from_rows(
     out, bent = np.zeros((2, len(model.nodes), len(model.columns)))
     for j, column in enumerate(model.columns):
         if column.categories is not None:
-            out[:, j] = 1.0
+            for leaf in model.leaves:
+                out[leaf.node, j] = _spread_of_categories(column, leaf, j, X, leaves)
             continue
         curve = tree.terms.curve(j)
         values = np.asarray(X[column.name].to_numpy(), dtype=np.float64)
         if column.knots:
             x, z = np.array(column.knots).T
             values = np.interp(values, x, z)
-        for leaf in np.unique(leaves):
-            here = values[leaves == leaf]
+        for node in np.unique(leaves):
+            here = values[leaves == node]
             if np.isfinite(here).any():
-                out[leaf, j] = np.nanstd(here)
+                out[node, j] = np.nanstd(here)
                 if curve is not None:
-                    clamp = tree.clamp_low[leaf, j], tree.clamp_high[leaf, j]
-                    bent[leaf, j] = np.nanstd(curve(np.clip(here, *clamp)))
+                    clamp = tree.clamp_low[node, j], tree.clamp_high[node, j]
+                    bent[node, j] = np.nanstd(curve(np.clip(here, *clamp)))
     return out, bent
+
+
+def _spread_of_categories(
+    column: PlainColumn, leaf: Leaf, place: int, X: Any, leaves: NDArray[np.int64]
+) -> float:
+    """Standard deviation of what a column's categories add to the rows of a leaf."""
+    added: dict[Any, tuple[float, ...]] = {}
+    for term in leaf.terms:
+        if term.column == place:
+            labels = column.categories or ()
+            added = {labels[code]: numbers for code, numbers in term.categories.items()}
+    here = np.flatnonzero(leaves == leaf.node).tolist()
+    given = X[column.name].to_numpy().tolist()
+    nothing = (0.0,) * len(leaf.intercept)
+    found = np.array([added.get(given[row], nothing) for row in here])
+    return float(found.std(axis=0).max()) if len(here) else 0.0
 
 
 def _remembered(tree: Tree) -> tuple[Floats, Floats] | None:
@@ -108,16 +127,18 @@ def _remembered(tree: Tree) -> tuple[Floats, Floats] | None:
         np.where(term >= 0, by_term[:, np.maximum(term, 0)], 0.0)
         for term in (np.asarray(terms.first_term), np.asarray(terms.curve_term))
     )
-    out[:, np.asarray(terms.is_category, dtype=bool)] = 1.0
+    is_category = np.asarray(terms.is_category, dtype=bool)
+    out[:, is_category] = feature_strengths(tree)[:, is_category]
     return out, bent
 
 
 def _between_leaves(model: PlainModel, tree: Tree) -> tuple[Floats, Floats]:
     largest = np.zeros((2, len(model.columns)))
     ones = np.ones((len(model.nodes), len(model.columns)))
+    plain = Scale(ones, ones, False, 0.0)
     for leaf in model.leaves:
         for term in leaf.terms:
-            found = abs(_effect(term, leaf, ones)), abs(_bend(tree, term, leaf, ones))
+            found = abs(_effect(term, leaf, plain)), abs(_bend(tree, term, leaf, ones))
             largest[:, term.column] = np.maximum(largest[:, term.column], found)
     with np.errstate(divide="ignore"):
         one = np.where(largest > 0, 1.0 / largest, 0.0)
@@ -125,14 +146,19 @@ def _between_leaves(model: PlainModel, tree: Tree) -> tuple[Floats, Floats]:
     return spread, bent
 
 
-def _effect(term: Term, leaf: Leaf, spread: Floats) -> float:
-    """What a term adds per spread of its column; for categories half of what lies between them."""
-    if term.categories:
-        values = [value for numbers in term.categories.values() for value in numbers]
-        size = (max(values) - min(values)) / 2 if len(values) > 1 else abs(values[0])
-    else:
-        size = max(term.slope, key=abs, default=0.0)
-    return float(size * spread[leaf.node, term.column])
+def _effect(term: Term, leaf: Leaf, scale: Scale) -> float:
+    """What a term adds per spread of its column; of categories, the spread of what they add.
+
+    Where that is not known, it is half of what lies between them.
+    """
+    spread = scale.spread[leaf.node, term.column]
+    if not term.categories:
+        return float(max(term.slope, key=abs, default=0.0) * spread)
+    if scale.is_known:
+        return float(spread)
+    values = [value for numbers in term.categories.values() for value in numbers]
+    size = (max(values) - min(values)) / 2 if len(values) > 1 else abs(values[0])
+    return float(size * spread)
 
 
 def _bend(tree: Tree, term: Term, leaf: Leaf, bent: Floats) -> float:
@@ -163,12 +189,13 @@ def _legend(model: PlainModel, scale: Scale, has_curves: bool) -> str:
     if model.n_outputs > 1:
         return f"A leaf adds up a score for every class: {link}."
     bars = (
-        "Bars: what one standard deviation more of a column adds."
+        "Bars: what one standard deviation more of a column adds, or how far what categories or"
+        " curves add is spread."
         if scale.is_known
         else "Bars compare a column between the leaves; with --data FILE they show its weight."
     )
     rescaled = any(is_rescaled(column.knots) for column in model.columns)
-    own_scale = " rank(x): x by its rank, -3.5 to 3.5." if rescaled else ""
+    own_scale = " rank(x): its rank, -3.5 to 3.5." if rescaled else ""
     curves = " curve(x): what bends, the same curve in all leaves." if has_curves else ""
     return f"A leaf adds up a score: {link}. {bars}{own_scale}{curves}"
 
@@ -197,7 +224,7 @@ def _leaf_lines(model: PlainModel, tree: Tree, leaf: Leaf, scale: Scale, n_terms
     )
 
     def size(term: Term) -> float:
-        line, bend = _effect(term, leaf, scale.spread), _bend(tree, term, leaf, scale.bent)
+        line, bend = _effect(term, leaf, scale), _bend(tree, term, leaf, scale.bent)
         return max(abs(line), abs(bend))
 
     terms = sorted(leaf.terms, key=lambda term: -size(term))
@@ -226,7 +253,7 @@ def _grid(model: PlainModel, tree: Tree, leaf: Leaf, terms: list[Term], scale: S
     grid.add_row(text.Text("base", style="dim"), words.number(leaf.intercept[0], 4), "", "")
     for term in terms:
         column = model.columns[term.column]
-        added = _effect(term, leaf, scale.spread)
+        added = _effect(term, leaf, scale)
         share = added / scale.longest if scale.longest else 0.0
         if term.categories:
             blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="yellow")

@@ -175,7 +175,7 @@ def _scores_table(fitted: Fitted) -> Any:
     table = rich_table.Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column("score")
     if fitted.folds:
-        table.add_column(f"{len(fitted.folds)} folds", justify="right")
+        table.add_column(f"{len(fitted.folds)} folds ± spread", justify="right")
         table.add_column("linear model", justify="right", style="dim")
     if fitted.test:
         table.add_column(f"{fitted.n_test:,} test rows", justify="right")

@@ -38,7 +38,7 @@ class RowExplanation(Record):
     With one raw score, ``raw`` and ``reference`` are numbers and ``contributions`` maps every
     feature to a number; with K classes, all of them are lists of K numbers. Either way, and for
     every class, ``reference + sum(contributions) == raw``. ``prediction`` is the predicted number,
-    or the list of the classes' probabilities. ``reference_text`` says what the reference is,
+    or the list of the probabilities of ``classes``. ``reference_text`` says what the reference is,
     ``outputs`` whose scores the lists hold.
     """
 
@@ -54,6 +54,7 @@ class RowExplanation(Record):
     reference_text: str
     label: Any = None
     outputs: tuple[str, ...] = ("",)
+    classes: tuple[Any, ...] = ()
 
     @property
     def rule_text(self) -> str:
@@ -63,19 +64,30 @@ class RowExplanation(Record):
     def to_text(self, at_most: int = 8) -> str:
         """The explanation in a few lines."""
         ordered = sorted(self.contributions.items(), key=lambda item: -np.abs(item[1]).max())
-        shown = [(name, part) for name, part in ordered[:at_most] if np.any(np.asarray(part) != 0)]
+        parts = [(name, part) for name, part in ordered if np.any(np.asarray(part) != 0)]
+        shown, rest = parts[:at_most], [part for _, part in parts[at_most:]]
         width = max((len(words.name(name)) for name, _ in shown), default=0)
         predicted = f", predicted {words.name(self.label)}" if self.label is not None else ""
         lines = [(_numbers(self.reference), self.reference_text)]
         for name, part in shown:
             known = words.value(self.values[name], limit=words.NAME_LENGTH)
             lines.append((_numbers(part, "+"), f"{words.name(name).ljust(width)} = {known}"))
+        if rest:
+            total = np.sum(np.array(rest).reshape(len(rest), -1), axis=0)
+            what = "1 smaller part" if len(rest) == 1 else f"{len(rest)} smaller parts"
+            lines.append((_numbers(_one_or_list(total), "+"), what))
         longest = max(len(number) for number, _ in lines)
         head = [
             f"Leaf {self.leaf_number}: {self.rule_text}",
-            f"score {_numbers(self.raw)}, prediction {_numbers(self.prediction)}{predicted}",
+            f"score {_numbers(self.raw)}, prediction {self._predicted()}{predicted}",
         ]
         return "\n".join(head + [f"  {number.rjust(longest)}  {text}" for number, text in lines])
+
+    def _predicted(self) -> str:
+        if not isinstance(self.prediction, list):
+            return _numbers(self.prediction)
+        pairs = zip(self.classes, self.prediction, strict=True)
+        return " | ".join(f"{words.name(label)} {_numbers(share)}" for label, share in pairs)
 
 
 def _numbers(value: float | Sequence[float], sign: str = "") -> str:
@@ -142,6 +154,7 @@ class RowExplanations(Sequence[RowExplanation]):
             reference_text=self._text,
             label=label,
             outputs=model.outputs,
+            classes=model.classes or (),
         )
 
     def _path(self, row: int) -> tuple[Step, ...]:

@@ -44,6 +44,7 @@ class Dialect:
     greatest: str
     nan: str | None  # NaN in a column counts as missing; None where no column can hold it
     booleans: tuple[str, str]
+    imports_nothing_as_text: bool = False  # an empty text counts as missing, where none is known
 
     def name(self, text: str) -> str:
         """A quoted identifier."""
@@ -65,12 +66,13 @@ class Dialect:
 
 
 # In SQLite a name in double quotes that is no column becomes a text without a word; one in
-# backticks does not.
+# backticks does not. An empty field of a file is imported as an empty text, which as a number would
+# be zero.
 DIALECTS = {
     "duckdb": Dialect(
         "DuckDB", '"', "DOUBLE", "LEAST", "GREATEST", "'NaN'::DOUBLE", ("FALSE", "TRUE")
     ),
-    "sqlite": Dialect("SQLite", "`", "REAL", "MIN", "MAX", None, ("0", "1")),
+    "sqlite": Dialect("SQLite", "`", "REAL", "MIN", "MAX", None, ("0", "1"), True),
     "postgresql": Dialect(
         "PostgreSQL",
         '"',
@@ -291,8 +293,13 @@ class _Writer:
 
     def _number(self, column: PlainColumn) -> str:
         d = self.dialect
-        cell = f"CAST({self.table}{d.name(column.name)} AS {d.double})"
+        cell = f"CAST({self._cell(column)} AS {d.double})"
         return cell if d.nan is None else f"NULLIF({cell}, {d.nan})"
+
+    def _cell(self, column: PlainColumn) -> str:
+        cell = f"{self.table}{self.dialect.name(column.name)}"
+        is_missing = self.dialect.imports_nothing_as_text and "" not in (column.categories or ())
+        return f"NULLIF({cell}, '')" if is_missing else cell
 
     def _category(self, column: PlainColumn) -> str:
         kinds = {isinstance(category, str) for category in column.categories or ()}
@@ -301,9 +308,8 @@ class _Writer:
                 f"Column {column.name!r} has categories of text and of numbers; a column of a"
                 " database has one type."
             )
-        cell = f"{self.table}{self.dialect.name(column.name)}"
         if kinds == {True} or any(isinstance(c, bool) for c in column.categories or ()):
-            return cell
+            return self._cell(column)
         return self._number(column)
 
     # --- sums ------------------------------------------------------------------------------------

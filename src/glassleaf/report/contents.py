@@ -28,10 +28,13 @@ from glassleaf.report.leaves import (
     leaves_on_test,
 )
 from glassleaf.report.scores import Score, effective_rows, model_scores
+from glassleaf.tree import term_matrix
 
 Floats = NDArray[np.float64]
 
 N_EXAMPLES = 50
+# Means of the same rows are the same up to this share of what they are of all rows.
+_SAME_MEAN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ def gather(
     truth, matrix = _target(model, y, len(matrix))[used], matrix[used]
     weight = given[used] / given.max()  # squares of them neither overflow nor vanish
     nodes = model.tree.apply(matrix)
+    seen = bool(seen) or _are_those_of_the_fit(model, matrix, nodes, weight)
     prediction = model.prediction(model.tree.raw(matrix, nodes))
     leaves = leaves_on_test(explanation, nodes, truth, prediction, weight)
     shares = np.array([leaf.share for leaf in leaves.leaves])
@@ -119,7 +123,7 @@ def gather(
         date=_date(date),
         estimator=type(estimator).__name__,
         settings=changed_parameters(estimator),
-        seen=bool(seen),
+        seen=seen,
         rows=len(matrix),
         weights=None
         if sample_weight is None
@@ -134,6 +138,28 @@ def gather(
         examples=_examples(model, explanation, used, matrix, truth, prediction, nodes),
         model=explanation,
     )
+
+
+def _are_those_of_the_fit(
+    model: Fitted, matrix: Floats, nodes: NDArray[np.int64], weight: Floats
+) -> bool:
+    """Whether rows are, to all appearances, those that the model was fitted on.
+
+    As many are in every leaf, and the terms of the formulas have the same means there.
+    """
+    tree, leaves = model.tree, np.array(model.leaves)
+    if (np.bincount(nodes, minlength=tree.node_count)[leaves] != tree.n_samples[leaves]).any():
+        return False
+    terms = np.setdiff1d(np.arange(tree.terms.n_terms), tree.terms.curve_term)
+    found = term_matrix(matrix, tree.terms)[:, terms]
+    known = tree.seen.mean[:, terms]
+    least = _SAME_MEAN * (tree.seen.spread[0, terms] + np.abs(known[0]))
+    for leaf in leaves.tolist():
+        here = nodes == leaf
+        off = np.average(found[here], axis=0, weights=weight[here]) - known[leaf]
+        if (np.abs(off) > least).any():
+            return False
+    return True
 
 
 def _target_name(given: str | None, y: Any) -> str:

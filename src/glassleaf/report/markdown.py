@@ -179,7 +179,7 @@ def _gains(contents: Contents) -> str:
         if node.split
         for candidate in node.split.candidates
     ]
-    return table(["rows", "question", "gain", ""], rows) if rows else "There is no split."
+    return table(["rows", "question", "estimated gain", ""], rows) if rows else "There is no split."
 
 
 def _data(contents: Contents) -> str:

@@ -125,7 +125,7 @@ function rowsAside(rows) {
 /* The gains of sets of categories are kept without the sets: which is the chosen one is not known. */
 function gainText(candidate) {
   const isOfBest = candidate.chosen && !candidate.number;
-  return `${isOfBest ? "; best set:" : ","} gain ${number(candidate.gain)}`;
+  return `${isOfBest ? "; best set:" : ","} estimated gain ${number(candidate.gain)}`;
 }
 
 function curveSection(view) {
