@@ -9,6 +9,7 @@ import pytest
 from bare import classifier, regressor
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 from threads import always_threads
 
 from glassleaf import (
@@ -392,3 +393,25 @@ def test_a_column_that_is_constant_in_a_set_of_many_rows_does_not_vary_there():
     sums = on_rows.segment_sums(rows, 0, sets, 2, np.ones((1, 2)), np.zeros(1), SquaredError())
     size, moments = sums.statistics[:, :1], sums.statistics[:, 2:].reshape(2, 4, 2)
     np.testing.assert_allclose((moments[:, 0] / size) ** 2, moments[:, 2] / size, rtol=4e-15)
+
+
+def test_a_fit_gives_up_the_linear_algebra_library():
+    """Another thread may limit its threads afterwards, and a fit there is the same."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 12)), rng.normal(size=3000)
+    here = regressor(max_depth=2).fit(X, y).tree_
+    limited, elsewhere = [], []
+
+    def work():
+        with threadpool_limits(1, user_api="blas"):
+            limited.extend(
+                own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"
+            )
+        elsewhere.append(regressor(max_depth=2).fit(X, y).tree_)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert set(limited) == {1}
+    np.testing.assert_array_equal(here.coef, elsewhere[0].coef)
+    np.testing.assert_array_equal(here.loss, elsewhere[0].loss)

@@ -264,3 +264,48 @@ def test_values_next_to_one_with_a_bin_of_its_own_are_not_taken_for_it(rng):
     model = ModelTreeRegressor(max_depth=1, round_thresholds=True, max_bins=4).fit(X, y)
     rows = np.asarray(model.decision_path(X).sum(axis=0)).ravel()
     np.testing.assert_array_equal(rows, model.tree_.n_samples)
+
+
+def test_sides_without_curvature():
+    """The left side's targets are so small that nothing curves there."""
+    x = np.array(
+        [
+            -4.1,
+            0.66,
+            0.82,
+            3.5,
+            1.0,
+            0.19,
+            0.46,
+            8.7,
+            -1400.0,
+            0.8,
+            -8.1,
+            0.073,
+            -0.76,
+            -0.77,
+            -62.0,
+        ]
+        + [-0.22, 0.98, -1.4, -0.57, 1.3, -0.17, 0.27, 1.0, 4.1, -0.69, -0.27, 0.87, 0.011, 0.12]
+        + [0.68, 0.2, -1.7, -0.94]
+    )
+    y = np.array(
+        [0.013, 110, 110, 100, 81, 20, 32, 300, 1.5e-22, 75, 0.001, 78, 1, 1.4, 3.8e-22, 0.85, 69]
+        + [0.34, 0.41, 160, 0.15, 20, 99, 130, 1.8, 2.7, 120, 76, 8.3, 79, 76, 0.76, 0.97]
+    )
+    given = {"loss": "gamma", "min_samples_leaf": 1, "max_bins": 16, "alpha": 1e-3}
+    model = ModelTreeRegressor(**given, significance=None).fit(x[:, None], y)
+    assert model.get_n_leaves() > 1 and np.isfinite(model.predict(x[:, None])).all()
+
+
+@pytest.mark.parametrize("seed", [842, 630, 0, 1, 2])
+def test_short_numbers_keep_rows_of_narrow_columns_where_they_trained(seed):
+    """Values that differ by less than what is known of them have no place between them."""
+    rng = np.random.default_rng(seed)
+    X = 1e9 + 1e-3 * rng.normal(size=(2000, 1))
+    rank = np.argsort(np.argsort(X[:, 0])) / 2000
+    y = np.where(rank > 0.4, 1.0, -1.0) + 0.3 * rng.normal(size=2000)
+    given = {"round_thresholds": 0.05, "transform": "none", "max_bins": 4, "significance": None}
+    model = ModelTreeRegressor(**given).fit(X, y)
+    passed = np.asarray(model.decision_path(X).sum(axis=0)).ravel()
+    np.testing.assert_array_equal(passed, model.tree_.n_samples)

@@ -26,7 +26,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 
 
-@parametrize_with_checks([ModelTreeRegressor(), ModelTreeClassifier()])
+@parametrize_with_checks(
+    [ModelTreeRegressor(), ModelTreeClassifier(), ModelTreeClassifier(class_weight="balanced")]
+)
 def test_every_scikit_learn_check_passes(estimator, check):
     check(estimator)
 
@@ -169,7 +171,7 @@ def test_sample_weight_is_routed_through_cross_validation_to_fit_and_score(probl
     assert not np.allclose(found["test_score"], plain)
 
 
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 0.3, 1: 5.0, 2: 1.0}, {1: 2}])
+@pytest.mark.parametrize("class_weight", [{0: 0.3, 1: 5.0, 2: 1.0}, {1: 2}])
 def test_class_weight_is_the_equivalent_sample_weight(multiclass, class_weight):
     X, y = multiclass
     given = np.linspace(0.5, 1.5, len(y))
@@ -273,3 +275,20 @@ def test_the_check_that_needs_array_api_mode_passes_in_it():
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_balanced_classes_count_weights_and_not_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = (X[:, 0] + rng.normal(size=600) > 0.5).astype(int)
+    weight = rng.integers(0, 4, 600).astype(float)
+    weight[(y == 1) & (rng.random(600) < 0.8)] = 0.0
+    model = ModelTreeClassifier(class_weight="balanced", max_depth=1)
+    weighted = clone(model).fit(X, y, sample_weight=weight).predict_proba(X)
+    times = weight.astype(int)
+    repeated = clone(model).fit(np.repeat(X, times, axis=0), np.repeat(y, times)).predict_proba(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
+    total = np.bincount(y, weight)
+    by_hand = weight * (total.sum() / 2 / total)[y]
+    plain = clone(model).set_params(class_weight=None).fit(X, y, sample_weight=by_hand)
+    np.testing.assert_allclose(plain.predict_proba(X), weighted, rtol=1e-9)

@@ -248,6 +248,9 @@ def _short_place(places: _Places, good: Bools) -> tuple[int, float]:
     for first, last in zip(where[starts].tolist(), where[ends].tolist(), strict=True):
         number = shortest_between(float(raw[first]), float(raw[last + 1]))
         place = int(np.searchsorted(raw, number, side="right")) - 1
+        if not places.differs[place]:  # it is one of several numbers that may be the same
+            place = int(where[np.searchsorted(where, place) - 1])
+            number = shortest_between(float(raw[place]), float(raw[place + 1]))
         found.append((n_digits(number), float(places.cost[place]), place, number))
     _, _, best, threshold = min(found)
     quarter = float(raw[best + 1] - raw[best]) / 4

@@ -349,7 +349,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
             labels = class_labels(y, table.n_rows)
             weight = parameters.row_weights(sample_weight, X)
             if self.class_weight is not None:
-                weight = self._class_weighted(weight, self._class_factors(labels))
+                weight = self._class_weighted(weight, self._class_factors(labels, weight))
             self.classes_, target = distinct_labels(labels[weight > 0])
             encoded = np.zeros(len(labels))
             encoded[weight > 0] = target
@@ -369,11 +369,8 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         if not weight.any():
             raise ValueError(NO_ROWS)
         factor = np.ones(len(labels))
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            counts = np.array([found.rows[label] for label in labels.tolist()])
-            factor = counts.sum() / (len(labels) * counts)
-        elif self.class_weight is not None:
-            factor = self._class_factors(labels)
+        if self.class_weight is not None:
+            factor = self._class_factors(labels, weight)
         self.classes_ = labels[self._class_weighted(weight, factor) > 0]
         factors = dict(zip(labels.tolist(), factor.tolist(), strict=True))
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
@@ -400,7 +397,8 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
                 f"loss={describe(self.loss)} does not give probabilities of {n_classes} classes."
             )
 
-    def _class_factors(self, labels: NDArray[Any]) -> Floats:
+    def _class_factors(self, labels: NDArray[Any], weight: Floats) -> Floats:
+        """What the weight of every row is multiplied by, for the sake of its class."""
         given = self.class_weight
         is_mapping = isinstance(given, Mapping)
         if not is_mapping and not (isinstance(given, str) and given == "balanced"):
@@ -414,7 +412,13 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
                     f"class_weight={describe(given)} must give every class a number, not"
                     f" {describe(value)}."
                 )
-        return np.asarray(compute_sample_weight(given, labels))
+        if is_mapping:
+            return np.asarray(compute_sample_weight(given, labels))
+        classes, place = distinct_labels(labels)
+        total = np.bincount(place, weight, len(classes))
+        share = total[total > 0].sum() / np.count_nonzero(total)
+        factor = np.divide(share, total, out=np.zeros_like(total), where=total > 0)
+        return np.asarray(factor[place])
 
     def _class_weighted(self, weight: Floats, factor: Floats) -> Floats:
         """Weights times those of their classes."""

@@ -367,9 +367,7 @@ class LinearModels:
         size = self._layout.n_columns
         is_plain = self._loss.n_outputs == 1 and self._penalty.is_smooth and self._penalty.l2 > 0
         if not is_plain or size > _TOGETHER:
-            return np.array(
-                [self.side_fit(parent, sides, k).objective for k in range(len(sides.loss))]
-            )
+            return self._one_by_one(parent, sides)
         mean, spread, support = self._moments(sides.statistics)
         coef, intercept = parent.stored_parameters()
         units = Standardizing(self._layout, mean, spread)
@@ -379,7 +377,10 @@ class LinearModels:
         slope[:, :-1] += self._penalty.l2 * distance
         diagonal = np.arange(size)
         hessian[:, diagonal, diagonal] += self._penalty.l2
-        step = -np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+        try:
+            step = -np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:  # all rows of a side are so certain that nothing curves
+            return self._one_by_one(parent, sides)
         decrease = -0.5 * (slope * step).sum(axis=1)
         penalty = 0.5 * self._penalty.l2 * (distance**2).sum(axis=1)
         objective: Floats = sides.loss + penalty - decrease
@@ -387,6 +388,10 @@ class LinearModels:
             if len(self._loss.pseudo_rows(own)[0]):
                 objective[k] = self.side_fit(parent, sides, k).objective
         return objective
+
+    def _one_by_one(self, parent: NodeModel, sides: on_rows.SegmentSums) -> Floats:
+        """``side_objectives`` of sides that are no plain systems of equations."""
+        return np.array([self.side_fit(parent, sides, k).objective for k in range(len(sides.loss))])
 
     def side_fit(self, parent: NodeModel, sides: on_rows.SegmentSums, index: int) -> SideFit:
         """The same for one set, with the quadratic model and where the step led."""

@@ -27,11 +27,11 @@ class LocalBackend:
         self.shard = shard
         self._n_helpers = n_threads - 1  # this thread works too: it need not be woken
         self._pool = ThreadPoolExecutor(self._n_helpers) if self._n_helpers else None
-        # Our threads and those of the linear algebra library would fight for the same cores, and
-        # results must not depend on how many there are.
-        self._blas = _threadpools().limit(limits=1, user_api="blas")
 
     def __enter__(self) -> LocalBackend:
+        # Our threads and those of the linear algebra library would fight for the same cores, and
+        # results must not depend on how many there are.
+        self._blas = _threadpools().limit(limits=1, user_api="blas").__enter__()
         return self
 
     def __exit__(
@@ -42,7 +42,7 @@ class LocalBackend:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-        self._blas.restore_original_limits()
+        self._blas.__exit__(kind, error, at)
         scratch.clear()
 
     def become(self, function: Callable[..., Any], *given: Any) -> None:

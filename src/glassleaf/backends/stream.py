@@ -148,6 +148,7 @@ class StreamBackend:
             ) from error
 
     def __enter__(self) -> StreamBackend:
+        self._local.__enter__()
         return self
 
     def __exit__(
