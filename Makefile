@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP    := $(BIN)/python -m pip install --quiet --prefer-binary
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint reproduce reproduce-quick clean
+.PHONY: help demo test lint reproduce reproduce-quick clean-kernels clean
 .DELETE_ON_ERROR:
 
 help:
@@ -51,6 +51,10 @@ reproduce: $(VENV)/.installed-peers
 
 reproduce-quick: $(VENV)/.installed-reproduce
 	$(BIN)/glassleaf reproduce --quick --fresh --output reproduction/quick
+
+# numba sees a change of a kernel's own file only.
+clean-kernels:
+	find src -name '*.nb[ci]' -delete
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

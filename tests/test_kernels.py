@@ -718,7 +718,8 @@ def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
 def test_the_first_run_calls_every_kernel_that_most_fits_need(monkeypatch):
     first_run._compile_most()  # what is watched below could not be compiled into other kernels
     called, kernels = set(), set()
-    for module in (_kernels.bins, _kernels.splits, _kernels.models, _kernels.trees):
+    kinds = ("values", "splits", "models", "grams", "descent", "trees")
+    for module in (getattr(_kernels, kind) for kind in kinds):
         for name, kernel in list(vars(module).items()):
             # Those with an underscore are parts of others.
             if getattr(kernel, "__module__", None) != module.__name__ or name.startswith("_"):
@@ -730,7 +731,7 @@ def test_the_first_run_calls_every_kernel_that_most_fits_need(monkeypatch):
 
             kernels.add(name)
             monkeypatch.setattr(module, name, watched)
-    _kernels.bins.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
+    _kernels.values.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
     first_run._compile_most()
     losses = {"huber", "poisson", "gamma"}
     of_classes = {"multiclass_log_loss", "sum_multiclass_log_loss"}

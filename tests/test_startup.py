@@ -105,6 +105,7 @@ import numpy as np
 import pandas as pd
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, _kernels, paper_settings
 
+_kernels.first_run._compile_most()  # for the same kinds of arrays as fits
 rng = np.random.default_rng(0)
 X = pd.DataFrame({
     "a": rng.normal(size=900), "b": rng.normal(size=900) * (rng.random(900) < 0.1),

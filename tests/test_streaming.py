@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from partitions import CASES, assert_same_tree, case, cut, named, problem
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, partitioned
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, partitioned, scratch, summaries
 from glassleaf.backends import stream, summary_limit
 from glassleaf.summaries import moments_of, summarize_numbers, summarize_target, values_of
 
@@ -233,3 +233,31 @@ def test_long_columns_split_near_where_they_would_exactly(tmp_path, monkeypatch)
     share = [np.mean(X[:, 0] <= model.tree_.threshold[0]) for model in (whole, streamed)]
     assert abs(share[0] - share[1]) < 5 * 2 / 4096 + 1 / 255
     assert summary_limit(1) > 200_000
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.array([3, 1, 3, 2], dtype=np.int64),
+        np.array([3, 1, 3, 2], dtype=np.float32),
+        np.array([3.0, 0, 1, 0, 3, 0, 2, 0])[::2],
+        np.array([3.0, 1, 3, 2]).reshape(2, 2).T.ravel()[[0, 2, 1, 3]],
+    ],
+    ids=["whole", "single", "strided", "taken"],
+)
+def test_values_of_arrays_of_any_kind(given):
+    given.setflags(write=False)
+    weight = np.arange(8.0)[::2]
+    weight.setflags(write=False)
+    found = values_of(given, weight)
+    assert found.values.tolist() == [1.0, 2.0, 3.0] and found.weight.tolist() == [2.0, 6.0, 4.0]
+    assert values_of(given, None).weight.tolist() == [1.0, 1.0, 2.0]
+
+
+def test_long_columns_leave_no_memory_behind(monkeypatch):
+    scratch.clear()
+    monkeypatch.setattr(summaries, "_SHORT_COLUMN", 100)
+    values_of(np.arange(101.0), None)
+    assert "sorting" not in vars(scratch._memory)
+    values_of(np.arange(100.0), None)
+    assert "sorting" in vars(scratch._memory)

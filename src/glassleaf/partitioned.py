@@ -6,7 +6,8 @@ tables are checked for before a fit: columns, types, targets, weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -91,8 +92,9 @@ class Pieces:
     reading: Reading
     engine: Engine | None = None  # whose collection it is
 
-    def open(self, backend: Any, n_threads: int) -> ShardedBackend:
-        """The backend in which the pieces are read."""
+    @contextmanager
+    def open(self, backend: Any, n_threads: int) -> Iterator[ShardedBackend]:
+        """The backend in which the pieces are read, until the end of a context."""
         meant = engines.engine_meant(backend)
         if self.engine is not None and meant is not self.engine:
             raise ValueError(
@@ -106,14 +108,11 @@ class Pieces:
             opened, read = StreamBackend(n_threads, n_columns), reported(read_part)
         else:
             opened = meant.connect(backend, n_threads, n_columns)
-        try:
+        with opened:
             opened.read(
                 read, [(*item, number, self.reading) for number, item in enumerate(self.items)]
             )
-        except BaseException:
-            opened.__exit__(None, None, None)
-            raise
-        return opened
+            yield opened
 
 
 def rows_per_piece(n_columns: int) -> int:

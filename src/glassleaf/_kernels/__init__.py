@@ -7,41 +7,37 @@ may run it side by side. Conventions:
 * a *block* of split features is stored the same way: row i lies in the bins
   ``block_bins[block_ptr[i]:block_ptr[i + 1]]`` of the block;
 * indices are unsigned where it matters: numba need not test them for being negative;
-* a kernel lies in one file with those it calls: numba looks only there to see whether what it has
-  compiled is still valid. After a change of ``registers``, touch ``splits``.
+* a kernel lies in one file with those it calls, for numba looks only there to see whether what it
+  has compiled is still valid. What others use is the exception: after a change of ``compiling``,
+  ``registers`` or ``trees.interpolate``, ``make clean-kernels`` removes what was compiled.
 """
 
-from glassleaf._kernels.bins import (
-    append_entries,
-    assign_bins,
-    distinct_values,
-    find_segments,
-    merge_values,
-    put_together,
-    take_rows,
+from glassleaf._kernels.descent import (
+    descend_coordinates,
 )
 from glassleaf._kernels.first_run import (
     prepare,
 )
+from glassleaf._kernels.grams import (
+    scale_rows,
+    standardize_grams,
+    sum_dense_grams,
+    sum_moments,
+    sum_sparse_gram,
+    sum_sparse_grams,
+)
 from glassleaf._kernels.models import (
     LARGEST_EXPONENT,
     binary_log_loss,
-    descend_coordinates,
     gamma,
     huber,
     multiclass_log_loss,
     poisson,
     predict_raw,
-    scale_rows,
     squared_error,
-    standardize_grams,
     sum_columns,
-    sum_dense_grams,
     sum_log_loss,
-    sum_moments,
     sum_multiclass_log_loss,
-    sum_sparse_gram,
-    sum_sparse_grams,
 )
 from glassleaf._kernels.splits import (
     combine_sides,
@@ -61,6 +57,15 @@ from glassleaf._kernels.trees import (
     interpolate,
     interpolate_pieces,
     sum_terms,
+)
+from glassleaf._kernels.values import (
+    append_entries,
+    assign_bins,
+    distinct_values,
+    find_segments,
+    merge_values,
+    put_together,
+    take_rows,
 )
 
 __all__ = [

@@ -7,7 +7,7 @@ import logging
 import numba
 import numpy as np
 
-from glassleaf._kernels import bins, models, splits, trees
+from glassleaf._kernels import grams, models, splits, trees, values
 from glassleaf.startup import without_collection
 
 _log = logging.getLogger("glassleaf")
@@ -23,8 +23,8 @@ def prepare() -> None:
         return
     _prepared.append(True)
     with without_collection():
-        bins.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
-    if not numba.config.DISABLE_JIT and bins.assign_bins.stats.cache_misses:
+        values.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
+    if not numba.config.DISABLE_JIT and values.assign_bins.stats.cache_misses:
         _log.warning(
             "glassleaf compiles its kernels, once for this installation (some 15 seconds);"
             " later runs load them from the cache."
@@ -42,14 +42,14 @@ def _compile_most() -> None:
     one, none = np.ones(1), np.zeros(0)
     table = np.ones((1, 1))
 
-    bins.distinct_values(one, one, np.ones((4, 1)), one.copy(), one.copy())
+    values.distinct_values(one, one, np.ones((4, 1)), one.copy(), one.copy())
     rows = np.zeros(1, dtype=np.int64)
-    bins.append_entries(rows, idx, one, rows.copy(), idx.copy(), one.copy())
-    bins.append_entries(rows, idx.astype(np.uint16), one, rows.copy(), codes.copy(), none)
-    bins.take_rows(ptr, idx, one, 0, rows, ptr.copy(), idx.copy(), one.copy())
-    bins.take_rows(ptr, codes, none, 0, rows, ptr.copy(), codes.copy(), none)
+    values.append_entries(rows, idx, one, rows.copy(), idx.copy(), one.copy())
+    values.append_entries(rows, idx.astype(np.uint16), one, rows.copy(), codes.copy(), none)
+    values.take_rows(ptr, idx, one, 0, rows, ptr.copy(), idx.copy(), one.copy())
+    values.take_rows(ptr, codes, none, 0, rows, ptr.copy(), codes.copy(), none)
     segments = np.zeros(1, dtype=np.uint16)
-    bins.find_segments(ptr, codes, 0, 1, segments, 0, 0, segments.copy())
+    values.find_segments(ptr, codes, 0, 1, segments, 0, 0, segments.copy())
     count = np.zeros(1, dtype=np.int64)
     both = np.ones((1, 2))
     sums = np.zeros((1, 3, 1))
@@ -70,15 +70,15 @@ def _compile_most() -> None:
     models.squared_error(one, one, one.copy(), one.copy(), one.copy())
     models.binary_log_loss(one, one, 1.0, one.copy(), one.copy(), one.copy())
     gram = np.ones((1, 3, 3))
-    models.standardize_grams(gram, 1, rows[:0], no_group, both, both, gram.copy())
-    models.sum_moments(table, ptr, idx, one, one, 0, 1, np.zeros((2, 2)))
+    grams.standardize_grams(gram, 1, rows[:0], no_group, both, both, gram.copy())
+    grams.sum_moments(table, ptr, idx, one, one, 0, 1, np.zeros((2, 2)))
     models.predict_raw(table, ptr, idx, one, np.ones((1, 2)), one, 0, 1, table.copy())
     models.sum_columns(table, ptr, idx, one, table, 0, 1, np.ones((1, 3)))
     models.sum_log_loss(
         table, ptr, idx, one, one, one, both, one, 1.0, 0, 1, np.ones((1, 3)), table.copy()
     )
-    models.scale_rows(table, one, 0, 1, both.copy())
-    models.sum_sparse_gram(ptr, idx, one, table, one, 0, 1, np.ones((3, 3)))
+    grams.scale_rows(table, one, 0, 1, both.copy())
+    grams.sum_sparse_gram(ptr, idx, one, table, one, 0, 1, np.ones((3, 3)))
     leaf = np.full(1, -1, dtype=np.int32)
     flag, first = np.zeros(1, dtype=np.bool_), np.full(1, -1, dtype=np.int64)
     trees.find_leaves(table, leaf, one, leaf, leaf, flag, flag, first, flag, np.zeros(1, np.int64))

@@ -5,8 +5,10 @@ rows, or changes nothing but the rows' own state: order, units, the vectors of t
 rows of a node lie next to each other, so that kernels run over a plain range; ``route`` keeps it
 so.
 
-One module per kind of pass: ``models`` (loss, gradient, Hessian), ``bins`` (sums per bin) and
-``routing``; ``segments`` is the first for several sets of rows.
+There is a module per kind of pass: ``models`` (loss, gradient, Hessian; ``segments`` has them of
+several sets of rows at once), ``bins`` (sums per bin) and ``routing``. ``data`` are the rows
+themselves, ``statistics`` what is known of them before their model, ``curves`` columns made of
+others.
 
 Dense columns are standardized over all rows. Where those of a node lie so far out or so close
 together that sums of squares would lose digits, ``move_dense`` puts them into the node's own units.
@@ -21,6 +23,11 @@ from glassleaf.rows.bins import (
     set_residuals,
     set_target,
 )
+from glassleaf.rows.curves import (
+    DrawnCurve,
+    curve_products,
+    set_curves,
+)
 from glassleaf.rows.data import (
     LEFT,
     NEITHER,
@@ -30,6 +37,7 @@ from glassleaf.rows.data import (
     clip_dense,
     move_dense,
     n_parts,
+    take_back,
     widen,
 )
 from glassleaf.rows.models import (
@@ -42,7 +50,6 @@ from glassleaf.rows.routing import (
     merge,
     rename,
     route,
-    take_back,
 )
 from glassleaf.rows.segments import (
     BorderRows,
@@ -52,12 +59,9 @@ from glassleaf.rows.segments import (
     segment_sums,
 )
 from glassleaf.rows.statistics import (
-    DrawnCurve,
     Ranges,
     column_ranges,
-    curve_products,
     node_statistics,
-    set_curves,
     target_sums,
 )
 

@@ -108,3 +108,10 @@ def clip_dense(rows: Rows, node: int, low: Floats, high: Floats) -> None:
 def widen(rows: Rows) -> None:
     """Add a dense column that has no values yet."""
     rows.dense = np.column_stack([rows.dense, np.empty(len(rows.dense))])
+
+
+def take_back(rows: Rows) -> None:
+    """Give the rows that are set aside their weight again."""
+    assert rows.held is not None
+    rows.weight += rows.held
+    rows.held[:] = 0.0

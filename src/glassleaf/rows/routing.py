@@ -56,10 +56,3 @@ def cover(rows: Rows, node: int, children: tuple[int, int]) -> None:
 def rename(rows: Rows, number: dict[int, int]) -> None:
     """Give nodes new numbers, and forget those without."""
     rows.spans = {number[node]: span for node, span in rows.spans.items() if node in number}
-
-
-def take_back(rows: Rows) -> None:
-    """Give the rows that are set aside their weight again."""
-    assert rows.held is not None
-    rows.weight += rows.held
-    rows.held[:] = 0.0

@@ -1,4 +1,4 @@
-"""The sums of pass one for several sets of a node's rows, apart by the bins of a feature."""
+"""Sets of a node's rows, apart by the bins of a feature: sums of pass one; rows near a border."""
 
 from __future__ import annotations
 
