@@ -219,20 +219,24 @@ def _describe(found: FeatureGains, candidate: int) -> Split:
         return _describe_subset(found, found.order, candidate)
     feature = found.feature
     last_left = found.bin_of(candidate)
-    missing_left = bool(found.missing_left[candidate])
     bins = np.arange(feature.n_bins)
     if feature.is_categorical:
-        left_of_bin = bins == last_left
-        threshold = np.nan
+        left_of_bin, threshold = bins == last_left, np.nan
     else:
-        left_of_bin = bins <= last_left
-        threshold = _threshold(feature, found.count, last_left)
+        left_of_bin, threshold = bins <= last_left, _threshold(feature, found.count, last_left)
     if found.count[-1] > 0 or feature.is_categorical:
-        left_of_bin[-1] = missing_left
+        left_of_bin[-1] = found.missing_left[candidate]
     else:
         # No missing value was seen here: one that comes later follows the larger side.
-        missing_left = is_larger(float(found.weight[left_of_bin].sum()), found.weight.sum())
-        left_of_bin[-1] = missing_left
+        left_of_bin[-1] = is_larger(float(found.weight[left_of_bin].sum()), found.weight.sum())
+    # A new category belongs to "the rest".
+    return _split(found, candidate, left_of_bin, threshold, unknown_left=False)
+
+
+def _split(
+    found: FeatureGains, candidate: int, left_of_bin: Bools, threshold: float, unknown_left: bool
+) -> Split:
+    feature = found.feature
     return Split(
         gain=float(found.gains[candidate]),
         column=feature.column,
@@ -242,8 +246,8 @@ def _describe(found: FeatureGains, candidate: int) -> Split:
         default_bin=feature.default_bin,
         threshold=threshold,
         is_categorical=feature.is_categorical,
-        missing_left=missing_left,
-        unknown_left=False,  # a new category belongs to "the rest"
+        missing_left=bool(left_of_bin[-1]),
+        unknown_left=unknown_left,
         candidate=candidate,
     )
 
@@ -254,25 +258,12 @@ def is_larger(weight: float, total: float) -> bool:
 
 
 def _describe_subset(found: FeatureGains, order: NDArray[np.intp], candidate: int) -> Split:
-    feature = found.feature
-    left_of_bin = np.zeros(feature.n_bins, dtype=np.bool_)
+    left_of_bin = np.zeros(found.feature.n_bins, dtype=np.bool_)
     left_of_bin[order[: candidate + 1]] = True
     # What did not occur here, and what never occurred, follows the larger side.
     mostly_left = is_larger(float(found.weight[left_of_bin].sum()), found.weight.sum())
     left_of_bin[found.count == 0] = mostly_left
-    return Split(
-        gain=float(found.gains[candidate]),
-        column=feature.column,
-        block=found.block,
-        first_bin=found.first_bin,
-        left_of_bin=left_of_bin,
-        default_bin=feature.default_bin,
-        threshold=np.nan,
-        is_categorical=True,
-        missing_left=bool(left_of_bin[-1]),
-        unknown_left=mostly_left,
-        candidate=candidate,
-    )
+    return _split(found, candidate, left_of_bin, np.nan, unknown_left=mostly_left)
 
 
 def _threshold(feature: FeatureBins, count: NDArray[np.int64], last_left: int) -> float:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
-from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 class GlassleafError(Exception):

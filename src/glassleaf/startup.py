@@ -62,7 +62,7 @@ def _has_only_imported() -> bool:
         if code.co_name != "<module>" and not _imports(code.co_filename):
             return False
         frame = frame.f_back
-    names = vars(sys.modules["__main__"])
+    names = vars(sys.modules["__main__"]) if "__main__" in sys.modules else {}
     return all(name.startswith("__") or _is_no_data(value) for name, value in names.items())
 
 

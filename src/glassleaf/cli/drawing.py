@@ -18,6 +18,7 @@ from glassleaf.explanations.model import feature_strengths
 from glassleaf.explanations.rules import split_conditions
 from glassleaf.plain import Leaf, PlainColumn, PlainModel, Term, leaf_numbers
 from glassleaf.tree import Tree
+from glassleaf.values import is_missing
 
 text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
 rich_tree: Any = require("rich.tree", extra="cli", purpose="Drawing trees")
@@ -83,8 +84,9 @@ def _from_rows(
     out, bent = np.zeros((2, len(model.nodes), len(model.columns)))
     for j, column in enumerate(model.columns):
         if column.categories is not None:
-            for leaf in model.leaves:
-                out[leaf.node, j] = _spread_of_categories(column, leaf, j, X, leaves)
+            given = np.array(X[column.name].to_numpy(), dtype=object)
+            for own in model.leaves:
+                out[own.node, j] = _spread_of_categories(column, own, j, given[leaves == own.node])
             continue
         curve = tree.terms.curve(j)
         values = np.asarray(X[column.name].to_numpy(), dtype=np.float64)
@@ -102,19 +104,17 @@ def _from_rows(
 
 
 def _spread_of_categories(
-    column: PlainColumn, leaf: Leaf, place: int, X: Any, leaves: NDArray[np.int64]
+    column: PlainColumn, leaf: Leaf, place: int, given: NDArray[np.object_]
 ) -> float:
-    """Standard deviation of what a column's categories add to the rows of a leaf."""
-    added: dict[Any, tuple[float, ...]] = {}
+    """Standard deviation of what a column's categories add to these rows of a leaf."""
+    labels, nothing = column.categories or (), (0.0,) * len(leaf.intercept)
+    added, missing = {}, nothing
     for term in leaf.terms:
         if term.column == place:
-            labels = column.categories or ()
             added = {labels[code]: numbers for code, numbers in term.categories.items()}
-    here = np.flatnonzero(leaves == leaf.node).tolist()
-    given = X[column.name].to_numpy().tolist()
-    nothing = (0.0,) * len(leaf.intercept)
-    found = np.array([added.get(given[row], nothing) for row in here])
-    return float(found.std(axis=0).max()) if len(here) else 0.0
+            missing = term.missing or nothing
+    found = [missing if is_missing(value) else added.get(value, nothing) for value in given]
+    return float(np.std(found, axis=0).max()) if found else 0.0
 
 
 def _remembered(tree: Tree) -> tuple[Floats, Floats] | None:

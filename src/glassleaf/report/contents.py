@@ -151,12 +151,12 @@ def _are_those_of_the_fit(
     if (np.bincount(nodes, minlength=tree.node_count)[leaves] != tree.n_samples[leaves]).any():
         return False
     terms = np.setdiff1d(np.arange(tree.terms.n_terms), tree.terms.curve_term)
-    found = term_matrix(matrix, tree.terms)[:, terms]
     known = tree.seen.mean[:, terms]
     least = _SAME_MEAN * (tree.seen.spread[0, terms] + np.abs(known[0]))
     for leaf in leaves.tolist():
         here = nodes == leaf
-        off = np.average(found[here], axis=0, weights=weight[here]) - known[leaf]
+        found = term_matrix(matrix[here], tree.terms)[:, terms]
+        off = np.average(found, axis=0, weights=weight[here]) - known[leaf]
         if (np.abs(off) > least).any():
             return False
     return True
