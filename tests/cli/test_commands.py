@@ -83,6 +83,38 @@ def test_show_every_kind_of_tree(call: Call, kind: str) -> None:
     call("show", "m.json", "--json")
 
 
+def drawn(estimator: Any, X: Any = None) -> str:
+    written = io.StringIO()
+    print_tree(Console(file=written, width=120), estimator, X, 0)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_column_by_its_rank_is_called_so(n_classes: int) -> None:
+    rng = np.random.default_rng(0)
+    X = pa.table({"rain": np.sinh(4 * rng.normal(size=900))})
+    y = np.digitize(
+        np.arcsinh(X["rain"].to_numpy()) + rng.normal(size=900), [0, 2][: n_classes - 1]
+    )
+    text = drawn(ModelTreeClassifier(max_depth=0, transform="rank").fit(X, y))
+    assert "rank(rain)" in text and "rank(x): its rank" in text
+
+
+def test_a_rare_category_has_a_short_bar() -> None:
+    """However much it adds: bars are the spread of what is added to the rows."""
+    rng = np.random.default_rng(0)
+    z, kind = rng.normal(size=2000), np.where(np.arange(2000) % 200 == 0, "rare", "usual")
+    X = pa.table({"z": z, "kind": kind})
+    estimator = ModelTreeRegressor(max_depth=0).fit(X, z + 4.0 * (kind == "rare"))
+    for data in (None, X):
+        lines = drawn(estimator, data).splitlines()
+        bars = {
+            name: sum(line.count("█") for line in lines if line.startswith(name))
+            for name in X.column_names
+        }
+        assert bars["z"] == 8 and bars["kind"] <= 3
+
+
 # --- explain -------------------------------------------------------------------------------------
 
 

@@ -186,17 +186,17 @@ def _heading(model: PlainModel, tree: Tree) -> Any:
 def _legend(model: PlainModel, scale: Scale, has_curves: bool) -> str:
     """How a leaf's numbers become a prediction, and what its bars are."""
     link = link_text(model.link, model.classes)
+    rescaled = any(is_rescaled(column.knots) for column in model.columns)
+    own_scale = " rank(x): its rank, -3.5 to 3.5." if rescaled else ""
+    curves = " curve(x): what bends, the same curve in all leaves." if has_curves else ""
     if model.n_outputs > 1:
-        return f"A leaf adds up a score for every class: {link}."
+        return f"A leaf adds up a score for every class: {link}.{own_scale}{curves}"
     bars = (
         "Bars: what one standard deviation more of a column adds, or how far what categories or"
         " curves add is spread."
         if scale.is_known
         else "Bars compare a column between the leaves; with --data FILE they show its weight."
     )
-    rescaled = any(is_rescaled(column.knots) for column in model.columns)
-    own_scale = " rank(x): its rank, -3.5 to 3.5." if rescaled else ""
-    curves = " curve(x): what bends, the same curve in all leaves." if has_curves else ""
     return f"A leaf adds up a score: {link}. {bars}{own_scale}{curves}"
 
 
@@ -299,12 +299,12 @@ def _classes_grid(model: PlainModel, tree: Tree, leaf: Leaf, terms: list[Term]) 
         *(words.number(own, 4) for own in leaf.intercept[: len(classes)]),
     )
     for term in terms:
-        name = model.columns[term.column].name
+        column = model.columns[term.column]
         slopes = [_class_cell(term, k) for k in range(len(classes))]
-        grid.add_row(name, *slopes)
+        grid.add_row(column_text(column.name, column.knots), *slopes)
         weights = curve_weights(tree, leaf.node, term.column)[: len(classes)]
         if weights:
-            grid.add_row(_curve_name(name), *(words.number(own, 4) for own in weights))
+            grid.add_row(_curve_name(column.name), *(words.number(own, 4) for own in weights))
     return grid
 
 
