@@ -17,7 +17,8 @@ import numpy as np
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, datasets, paper_settings
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
+from reproduction import datasets
 
 CHANGES: dict[str, dict[str, Any]] = {
     "default": {},

@@ -21,7 +21,8 @@ import numpy as np
 import pandas as pd
 import xgboost
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, datasets, paper_settings
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
+from reproduction import datasets
 
 
 def seconds(fit: Callable[[], Any]) -> float:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from glassleaf import ModelTreeClassifier, datasets, paper_settings
+from glassleaf import ModelTreeClassifier, paper_settings
+from reproduction import datasets
 
 
 def main() -> None:

@@ -102,7 +102,7 @@ def many_rows(X: Any, y: Any, folder: Path, repeat: int) -> None:
 
 IMPORT = """
 import time; start = time.perf_counter()
-from glassleaf.scoring import load_scorer
+from glassleaf.tree.scorer import load_scorer
 imported = time.perf_counter()
 load_scorer({path!r})
 print(1e3 * (imported - start), 1e3 * (time.perf_counter() - imported))
@@ -116,7 +116,7 @@ def start_up(folder: Path, repeat: int) -> None:
         for _ in range(max(repeat, 5))
     ]
     times = np.array([run.stdout.split() for run in runs], dtype=float)
-    print(f"\nimporting glassleaf.scoring: {np.median(times[:, 0]):.0f} ms")
+    print(f"\nimporting glassleaf.tree.scorer: {np.median(times[:, 0]):.0f} ms")
     print(f"loading the model file:      {np.median(times[:, 1]):.0f} ms")
 
 

@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from xgboost import XGBClassifier, XGBRegressor
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, mimic
-from glassleaf.datasets import adult, credit_card, house
+from reproduction.datasets import adult, credit_card, house
 
 PARAMETERS = {"max_leaf_nodes": 16, "max_depth": 6, "clamp": True}
 

@@ -1,10 +1,10 @@
-"""Predictions from the arrays of a tree alone, by plain loops, as `glassleaf.tree` has it."""
+"""Predictions from the arrays of a tree alone, by plain loops, as `glassleaf.tree.tree` has it."""
 
 import numpy as np
 
 
 def goes_left(tree, node, value):
-    """Where a value (number, category or None) goes, as ``glassleaf.tree`` documents it."""
+    """Where a value (number, category or None) goes, as ``glassleaf.tree.tree`` documents it."""
     categories = tree.columns[tree.feature[node]].categories
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return bool(tree.missing_left[node])

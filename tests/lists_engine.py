@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassleaf.backends import added, summary_limit
+from glassleaf.rows.backends import added, summary_limit
 
 NAME = "lists"
 OTHER_NAMES = ()

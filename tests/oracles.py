@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassleaf.values import ANY_NUMBER
+from glassleaf.tables.cells import ANY_NUMBER
 
 TIE = 1e-9
 NEAR = 1e-6

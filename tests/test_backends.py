@@ -12,21 +12,17 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 from threads import always_threads
 
-from glassleaf import (
-    ModelTreeClassifier,
-    ModelTreeRegressor,
-    binning,
-    linear_models,
-    losses,
-    training,
-)
-from glassleaf import rows as on_rows
-from glassleaf.backends import local
-from glassleaf.compressed import Compressed
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, losses
+from glassleaf.fit import train as training
+from glassleaf.fit.models import linear as linear_models
 from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss, SquaredError
-from glassleaf.parts import Part
-from glassleaf.table import frame_table, raw_matrix
-from glassleaf.tree import term_matrix
+from glassleaf.rows import passes as on_rows
+from glassleaf.rows.backends import local
+from glassleaf.rows.summarize import Part
+from glassleaf.tables import binning
+from glassleaf.tables.compressed import Compressed
+from glassleaf.tables.table import frame_table, raw_matrix
+from glassleaf.tree.tree import term_matrix
 
 
 class Shards:

@@ -7,7 +7,9 @@ from bare import regressor
 from problems import KINDS, table, target
 from sklearn.base import clone
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, borders, splitting
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.fit.splits import borders
+from glassleaf.fit.splits import find as splitting
 
 seeds = pytest.mark.parametrize("seed", range(4))
 # Least squares on either side, as good as.

@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss, r2_score
 from threads import always_threads
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
-from glassleaf.curves import Residuals, draw_curve, make_ruler
+from glassleaf.fit.curves import Residuals, draw_curve, make_ruler
 
 
 def drawn(residuals, noise, weight):

@@ -16,8 +16,8 @@ from sklearn.base import clone
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.backends import dask as backend
 from glassleaf.errors import BackendError
+from glassleaf.rows.backends import dask as backend
 
 distributed = needed.module("distributed")
 da = needed.module("dask.array")
@@ -228,7 +228,7 @@ INTERRUPTED = """
     import numpy as np
     import dask.array as da
     from glassleaf import ModelTreeRegressor
-    from glassleaf.backends import dask as backend
+    from glassleaf.rows.backends import dask as backend
 
     def slow(self, function, tasks, total=backend.DaskBackend._total):
         workers = self._client.run(__import__("os").getpid)

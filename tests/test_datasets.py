@@ -10,10 +10,11 @@ import pytest
 import sklearn.datasets
 from sklearn.utils import Bunch
 
-from glassleaf import MissingExtraError, datasets
-from glassleaf.reproduce.preparation import encoded_columns
-from glassleaf.reproduce.printed import TABLE_1
-from glassleaf.sources import DataNotFoundError
+from glassleaf import MissingExtraError
+from reproduction import datasets
+from reproduction.preparation import encoded_columns
+from reproduction.printed import TABLE_1
+from reproduction.sources import DataNotFoundError
 
 
 @pytest.fixture

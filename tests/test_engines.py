@@ -14,9 +14,9 @@ from partitions import CASES, assert_same_tree, case, cut, named, problem
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.backends import engines
-from glassleaf.backends.engines import ENGINES, Engine
 from glassleaf.errors import MissingExtraError
+from glassleaf.rows.backends import engines
+from glassleaf.rows.backends.engines import ENGINES, Engine
 
 DECLARED = {name for name in vars(Engine) if not name.startswith("_")} | set(Engine.__annotations__)
 

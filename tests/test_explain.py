@@ -15,13 +15,13 @@ from sklearn.preprocessing import StandardScaler
 
 import glassleaf
 from glassleaf import ModelTreeRegressor, explain, leaf_table
-from glassleaf.explanations import NoCoefficientsError
-from glassleaf.explanations.along import effect_line
+from glassleaf.explanations.effects import effect_line
 from glassleaf.explanations.formulas import formula, score_texts
 from glassleaf.explanations.rules import Condition, split_conditions
-from glassleaf.explanations.text import model_text
-from glassleaf.table import raw_matrix
-from glassleaf.tree import term_matrix
+from glassleaf.show.text.model import model_text
+from glassleaf.tables.table import raw_matrix
+from glassleaf.tree.fitted import NoCoefficientsError
+from glassleaf.tree.tree import term_matrix
 
 
 def meets(condition, value):

@@ -4,8 +4,7 @@ import needed
 import numpy as np
 import pytest
 
-from glassleaf import datasets
-from glassleaf.reproduce import example, figures
+from reproduction import datasets, example, figures
 
 
 @pytest.fixture(scope="module")

@@ -19,14 +19,14 @@ from sklearn.base import clone
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, criteria, load, losses
-from glassleaf.atomic_files import write_atomically
-from glassleaf.design import Terms
-from glassleaf.document import VERSION, parse
 from glassleaf.errors import ExportError, ModelFileError
-from glassleaf.loading import from_text
-from glassleaf.schema import model_schema
-from glassleaf.scoring import load_scorer
-from glassleaf.tree import Candidates, Seen, Tree
+from glassleaf.estimators.load import from_text
+from glassleaf.tables.design import Terms
+from glassleaf.tree.file.atomic import write_atomically
+from glassleaf.tree.file.content import VERSION, parse
+from glassleaf.tree.file.schema import model_schema
+from glassleaf.tree.scorer import load_scorer
+from glassleaf.tree.tree import Candidates, Seen, Tree
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -471,7 +471,7 @@ def test_values_changed_at_random(data):
 KILLED = """
 import os, sys
 sys.path.insert(0, {source!r})
-from glassleaf.atomic_files import write_atomically
+from glassleaf.tree.file.atomic import write_atomically
 real = os.fsync
 def die(descriptor):
     os.kill(os.getpid(), 9)

@@ -17,7 +17,7 @@ from sklearn.linear_model import (
 )
 from sklearn.preprocessing import StandardScaler
 
-from glassleaf.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
+from glassleaf.fit.models.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 
 weighted = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 alphas = pytest.mark.parametrize("alpha", [0.01, 1.0, 30.0])

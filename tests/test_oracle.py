@@ -7,7 +7,7 @@ import pytest
 from bare import classifier, regressor
 
 from glassleaf import ModelTreeRegressor, paper_settings
-from glassleaf.values import ANY_NUMBER
+from glassleaf.tables.cells import ANY_NUMBER
 
 # name: (criterion, renormalize, scale)
 METHODS = {

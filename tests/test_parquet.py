@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from partitions import assert_same_tree
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, parquet, partitioned
-from glassleaf.parquet import Held, ParquetRows
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.rows import pieces as partitioned
+from glassleaf.tables import parquet
+from glassleaf.tables.parquet import Held, ParquetRows
 
 N = 600
 

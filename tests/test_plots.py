@@ -8,13 +8,13 @@ import pytest
 from problems import CURVED, FORMS, KINDS, fitted, later
 
 from glassleaf import ModelTreeClassifier, explain
-from glassleaf.plots import regions
+from glassleaf.show.plots import regions
 
 matplotlib = needed.module("matplotlib")
 matplotlib.use("agg")
 from matplotlib import pyplot as plt  # noqa: E402
 
-from glassleaf.plots import (  # noqa: E402
+from glassleaf.show.plots import (  # noqa: E402
     CalibrationDisplay,
     CurveDisplay,
     DependenceDisplay,
@@ -24,7 +24,7 @@ from glassleaf.plots import (  # noqa: E402
     RowDisplay,
     TreeDisplay,
 )
-from glassleaf.plots.style import INK, NEGATIVE, NEUTRAL, POSITIVE  # noqa: E402
+from glassleaf.show.plots.style import INK, NEGATIVE, NEUTRAL, POSITIVE  # noqa: E402
 
 DISPLAYS = {
     "tree": lambda model, X, y, ax: TreeDisplay.from_estimator(model, ax=ax),

@@ -17,9 +17,9 @@ from sklearn import metrics
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
-from glassleaf.report import classes, densities, make_report, scores
-from glassleaf.report.data_notes import stability
-from glassleaf.report.view import page_view
+from glassleaf.show.report import classes, densities, make_report, scores
+from glassleaf.show.report.data_notes import stability
+from glassleaf.show.report.view import page_view
 
 HOSTILE = [
     "<script>window.broken = 1</script>",

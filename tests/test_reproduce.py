@@ -14,10 +14,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from glassleaf.datasets import Dataset
-from glassleaf.reproduce import methods, printed, quick, report, schedule, tables
-from glassleaf.reproduce.cells import Cell, Result, cell_key, load_dataset, run_cell
-from glassleaf.reproduce.preparation import encoded_columns, prepare
+from reproduction import methods, printed, quick, report, schedule, tables
+from reproduction.cells import Cell, Result, cell_key, load_dataset, run_cell
+from reproduction.datasets import Dataset
+from reproduction.preparation import encoded_columns, prepare
 
 CliRunner = needed.module("typer.testing").CliRunner
 from glassleaf.cli import main  # noqa: E402 (it ends where typer is not there)

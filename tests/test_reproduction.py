@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold, cross_val_score
 
-from glassleaf import ModelTreeRegressor, datasets, paper_settings
+from glassleaf import ModelTreeRegressor, paper_settings
+from reproduction import datasets
 
 CELLS = {
     ("house", "MT-DT"): (77.9, 83.0, 83.8),

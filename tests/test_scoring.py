@@ -16,7 +16,7 @@ import zoo
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.scoring import load_scorer
+from glassleaf.tree.scorer import load_scorer
 
 FIXTURE = Path(__file__).parent / "fixtures" / "model_v2_classifier.json"
 
@@ -160,7 +160,7 @@ def test_extreme_raw_predictions(rng):
 
 LIGHT = """
 import sys
-from glassleaf.scoring import load_scorer
+from glassleaf.tree.scorer import load_scorer
 scorer = load_scorer({path!r})
 scorer([None] * 7)
 heavy = {{"numpy", "scipy", "numba", "sklearn", "narwhals", "pandas"}} & set(sys.modules)

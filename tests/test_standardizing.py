@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from glassleaf.design import Layout
-from glassleaf.standardizing import Standardizing, inverse
+from glassleaf.fit.models.standardizing import Standardizing, inverse
+from glassleaf.tables.design import Layout
 
 
 @pytest.fixture

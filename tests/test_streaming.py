@@ -9,9 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from partitions import CASES, assert_same_tree, case, cut, named, problem
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, partitioned, scratch, summaries
-from glassleaf.backends import stream, summary_limit
-from glassleaf.summaries import moments_of, summarize_numbers, summarize_target, values_of
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf._kernels import scratch
+from glassleaf.rows import pieces as partitioned
+from glassleaf.rows.backends import stream, summary_limit
+from glassleaf.tables import summaries
+from glassleaf.tables.summaries import moments_of, summarize_numbers, summarize_target, values_of
 
 
 def write(frame, folder, n_files):

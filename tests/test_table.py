@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, table
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.tables import table
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -6,8 +6,8 @@ from scipy.stats import norm, rankdata
 from sklearn.linear_model import Ridge
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
-from glassleaf.design import choose_columns
-from glassleaf.transforms import Distribution, learn_knots
+from glassleaf.tables.design import choose_columns
+from glassleaf.tables.transforms import Distribution, learn_knots
 
 
 def distribution(values, weight=None):

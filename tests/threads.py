@@ -4,8 +4,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from glassleaf import training
-from glassleaf.backends import local
+from glassleaf.fit import train as training
+from glassleaf.rows.backends import local
 
 
 @contextmanager

@@ -7,33 +7,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from glassleaf._version import __version__ as __version__
-from glassleaf.startup import importing as _importing
 
 if TYPE_CHECKING:
     from glassleaf import criteria, export, losses
     from glassleaf.errors import ExportError, GlassleafError, MissingExtraError, ModelFileError
-    from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
-    from glassleaf.explanations import (
-        Counterfactual,
-        ModelExplanation,
-        Reason,
-        RowExplanation,
-        ShapValues,
-        counterfactuals,
-        explain,
-        leaf_table,
-        reasons,
-        shap_values,
-    )
-    from glassleaf.governance import (
-        GroupScores,
-        group_scores,
-        model_card,
-    )
-    from glassleaf.loading import load
-    from glassleaf.mimicry import Mimic, mimic
-    from glassleaf.paper import paper_settings
-    from glassleaf.plots import (
+    from glassleaf.estimators.estimators import ModelTreeClassifier, ModelTreeRegressor
+    from glassleaf.estimators.load import load
+    from glassleaf.estimators.mimic import Mimic, mimic
+    from glassleaf.estimators.paper import paper_settings
+    from glassleaf.explanations.counterfactuals.search import Counterfactual, counterfactuals
+    from glassleaf.explanations.explain import explain
+    from glassleaf.explanations.model import ModelExplanation
+    from glassleaf.explanations.reasons import Reason, reasons
+    from glassleaf.explanations.rows import RowExplanation
+    from glassleaf.explanations.shapley import ShapValues, shap_values
+    from glassleaf.fit.models.custom import SklearnModel, WeakModel
+    from glassleaf.show.card import GroupScores, group_scores, model_card
+    from glassleaf.show.plots import (
         CalibrationDisplay,
         CurveDisplay,
         DependenceDisplay,
@@ -43,9 +33,9 @@ if TYPE_CHECKING:
         RowDisplay,
         TreeDisplay,
     )
-    from glassleaf.scoring import load_scorer
-    from glassleaf.tree import Tree
-    from glassleaf.weak_models import SklearnModel, WeakModel
+    from glassleaf.show.text.leaf_table import leaf_table
+    from glassleaf.tree.scorer import load_scorer
+    from glassleaf.tree.tree import Tree
 
 __all__ = [
     "CalibrationDisplay",
@@ -90,49 +80,48 @@ __all__ = [
 
 # Where each name lives; one that is not here is a module of its own.
 _HOMES = {
-    "CalibrationDisplay": "plots",
-    "Counterfactual": "explanations",
-    "CurveDisplay": "plots",
-    "DependenceDisplay": "plots",
+    "CalibrationDisplay": "show.plots",
+    "Counterfactual": "explanations.counterfactuals.search",
+    "CurveDisplay": "show.plots",
+    "DependenceDisplay": "show.plots",
     "ExportError": "errors",
-    "GainDisplay": "plots",
+    "GainDisplay": "show.plots",
     "GlassleafError": "errors",
-    "GroupScores": "governance",
-    "LiftDisplay": "plots",
-    "Mimic": "mimicry",
+    "GroupScores": "show.card",
+    "LiftDisplay": "show.plots",
+    "Mimic": "estimators.mimic",
     "MissingExtraError": "errors",
-    "ModelExplanation": "explanations",
+    "ModelExplanation": "explanations.model",
     "ModelFileError": "errors",
     "ModelTreeClassifier": "estimators",
     "ModelTreeRegressor": "estimators",
-    "Reason": "explanations",
-    "RegionDisplay": "plots",
-    "RowDisplay": "plots",
-    "RowExplanation": "explanations",
-    "ShapValues": "explanations",
-    "SklearnModel": "weak_models",
-    "Tree": "tree",
-    "TreeDisplay": "plots",
-    "WeakModel": "weak_models",
-    "counterfactuals": "explanations",
-    "explain": "explanations",
-    "group_scores": "governance",
-    "leaf_table": "explanations",
-    "load": "loading",
-    "load_scorer": "scoring",
-    "mimic": "mimicry",
-    "model_card": "governance",
-    "paper_settings": "paper",
-    "reasons": "explanations",
-    "shap_values": "explanations",
+    "Reason": "explanations.reasons",
+    "RegionDisplay": "show.plots",
+    "RowDisplay": "show.plots",
+    "RowExplanation": "explanations.rows",
+    "ShapValues": "explanations.shapley",
+    "SklearnModel": "fit.models.custom",
+    "Tree": "tree.tree",
+    "TreeDisplay": "show.plots",
+    "WeakModel": "fit.models.custom",
+    "counterfactuals": "explanations.counterfactuals.search",
+    "explain": "explanations.explain",
+    "group_scores": "show.card",
+    "leaf_table": "show.text.leaf_table",
+    "load": "estimators.load",
+    "load_scorer": "tree.scorer",
+    "mimic": "estimators.mimic",
+    "model_card": "show.card",
+    "paper_settings": "estimators.paper",
+    "reasons": "explanations.reasons",
+    "shap_values": "explanations.shapley",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with _importing():
-        home = import_module(f"{__name__}.{_HOMES.get(name, name)}")
+    home = import_module(f"{__name__}.{_HOMES.get(name, name)}")
     found = getattr(home, name) if name in _HOMES else home
     globals()[name] = found
     return found

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.cli import main
-from glassleaf.cli.tour import loans
+from glassleaf.cli.commands.tour import loans
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from rich.console import Console
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.cli.drawing import print_tree
-from glassleaf.cli.tour import loans
+from glassleaf.cli.commands.tour import loans
+from glassleaf.cli.output.drawing import print_tree
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from csv_files import Call, read_csv, write_csv
 
 import glassleaf
-from glassleaf.cli import delimited
-from glassleaf.cli.tour import loans
+from glassleaf.cli.commands.tour import loans
+from glassleaf.cli.reading import delimited
 
 
 @pytest.fixture

@@ -17,12 +17,12 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from glassleaf.cli import delimited
-from glassleaf.cli.cells import cleaned, parsed_numbers
 from glassleaf.cli.choices import OnError
-from glassleaf.cli.delimited import Dialect
 from glassleaf.cli.failures import CallError, DataError
-from glassleaf.cli.reading import ReadOptions, read
+from glassleaf.cli.reading import delimited
+from glassleaf.cli.reading.cells import cleaned, parsed_numbers
+from glassleaf.cli.reading.delimited import Dialect
+from glassleaf.cli.reading.sources import ReadOptions, read
 
 
 def read_all(

@@ -17,8 +17,8 @@ import pytest
 from csv_files import Call, write_csv
 
 import glassleaf
-from glassleaf.cli import streaming
-from glassleaf.cli.tour import loans
+from glassleaf.cli.commands import fit_streamed as streaming
+from glassleaf.cli.commands.tour import loans
 
 QUICK = ("--leaves", "3", "--no-report")
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassleaf.export.pieces import pieces
-from glassleaf.plain import PlainColumn, Term
-from glassleaf.scoring import interpolated
+from glassleaf.tree.plain import PlainColumn, Term
+from glassleaf.tree.scorer import interpolated
 
 GRID = st.integers(-8, 8).map(lambda k: k / 2)
 POINTS = st.dictionaries(GRID, GRID, min_size=2, max_size=6).map(lambda d: tuple(sorted(d.items())))

@@ -10,10 +10,10 @@ import pytest
 import zoo
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
-from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError
+from glassleaf.estimators.outlets import plain_model
 from glassleaf.export import to_scorecard
-from glassleaf.plain import leaf_numbers
+from glassleaf.tree.plain import leaf_numbers
 
 KINDS = [kind for kind in zoo.KINDS if not kind.startswith("multiclass")]
 

@@ -12,12 +12,8 @@ may run it side by side. Conventions:
   ``registers`` or ``trees.interpolate``, ``make clean-kernels`` removes what was compiled.
 """
 
-from glassleaf._kernels.descent import (
-    descend_coordinates,
-)
-from glassleaf._kernels.first_run import (
-    prepare,
-)
+from glassleaf._kernels.descent import descend_coordinates
+from glassleaf._kernels.first_run import announce_compilation
 from glassleaf._kernels.grams import (
     scale_rows,
     standardize_grams,
@@ -52,12 +48,7 @@ from glassleaf._kernels.splits import (
     sum_values,
     zscore_gains,
 )
-from glassleaf._kernels.trees import (
-    find_leaves,
-    interpolate,
-    interpolate_pieces,
-    sum_terms,
-)
+from glassleaf._kernels.trees import find_leaves, interpolate, interpolate_pieces, sum_terms
 from glassleaf._kernels.values import (
     append_entries,
     assign_bins,
@@ -70,6 +61,7 @@ from glassleaf._kernels.values import (
 
 __all__ = [
     "LARGEST_EXPONENT",
+    "announce_compilation",
     "append_entries",
     "assign_bins",
     "binary_log_loss",
@@ -87,7 +79,6 @@ __all__ = [
     "multiclass_log_loss",
     "poisson",
     "predict_raw",
-    "prepare",
     "put_together",
     "ranges_dense",
     "ranges_sparse",

@@ -11,18 +11,18 @@ import os
 from typing import Annotated, Any
 
 from glassleaf._version import __version__
-from glassleaf.cli import screen
-from glassleaf.cli.demo import demo
-from glassleaf.cli.evaluate import evaluate
-from glassleaf.cli.explain import explain
-from glassleaf.cli.export import export
+from glassleaf.cli.commands.demo import demo
+from glassleaf.cli.commands.evaluate import evaluate
+from glassleaf.cli.commands.explain import explain
+from glassleaf.cli.commands.export import export
+from glassleaf.cli.commands.fit import fit
+from glassleaf.cli.commands.predict import predict
+from glassleaf.cli.commands.report import report
+from glassleaf.cli.commands.show import show
 from glassleaf.cli.failures import FAILED, INTERRUPTED, MISUSED, CallError
-from glassleaf.cli.fit import fit
-from glassleaf.cli.predict import predict
-from glassleaf.cli.report import report
-from glassleaf.cli.show import show
+from glassleaf.cli.output import screen
 from glassleaf.errors import GlassleafError, require
-from glassleaf.reproduce.command import reproduce
+from reproduction.command import reproduce
 
 typer: Any = require("typer", extra="cli", purpose="The command line")
 typer_core: Any = require("typer.core", extra="cli", purpose="The command line")

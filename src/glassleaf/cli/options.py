@@ -9,7 +9,7 @@ from glassleaf.cli.choices import OnError as _OnError
 from glassleaf.errors import require
 
 if TYPE_CHECKING:
-    from glassleaf.cli.reading import ReadOptions
+    from glassleaf.cli.reading.sources import ReadOptions
 
 typer: Any = require("typer", extra="cli", purpose="The command line")
 
@@ -77,8 +77,8 @@ def read_options(
     on_error: _OnError = _OnError.stop,
 ) -> ReadOptions:
     """The options on how to read data, as the steps of the commands take them."""
-    from glassleaf.cli.delimited import Dialect
-    from glassleaf.cli.reading import ReadOptions
+    from glassleaf.cli.reading.delimited import Dialect
+    from glassleaf.cli.reading.sources import ReadOptions
 
     dialect = Dialect(delimiter, encoding, decimal)
     return ReadOptions(dialect, tuple(missing or ()), on_error)

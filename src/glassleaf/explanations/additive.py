@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explanations import _kernels
-from glassleaf.tree import Tree
+from glassleaf._kernels import shapley as _kernels
+from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explanations.plain_data import Record
-from glassleaf.tree import Tree
+from glassleaf.explanations.record import Record
+from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 Points = tuple[tuple[float, float], ...]

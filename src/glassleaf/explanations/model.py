@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations.additive import additive, strengths
 from glassleaf.explanations.curves import Curve, all_curves
-from glassleaf.explanations.fitted import Fitted, plain
-from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.record import Record
 from glassleaf.explanations.rules import (
     Condition,
     all_rules,
@@ -33,7 +32,8 @@ from glassleaf.explanations.rules import (
     split_conditions,
 )
 from glassleaf.explanations.terms import Term, all_terms
-from glassleaf.tree import LEAF, Tree
+from glassleaf.tree.fitted import Fitted, plain
+from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations import words
 from glassleaf.explanations.additive import additive
-from glassleaf.explanations.fitted import Fitted
-from glassleaf.explanations.plain_data import Record
+from glassleaf.explanations.record import Record
 from glassleaf.explanations.rules import Condition, all_rules, rule_text, split_conditions
 from glassleaf.explanations.shapley import shapley
+from glassleaf.tree.fitted import Fitted
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.tree import LEAF, Candidates, Tree
-from glassleaf.values import ANY_NUMBER
+from glassleaf.tables.cells import ANY_NUMBER
+from glassleaf.tree.tree import LEAF, Candidates, Tree
 
 _OR_MISSING, _OR_NEW = " or missing", " or new"
 

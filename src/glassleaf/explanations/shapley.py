@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf._kernels import shapley as _kernels
 from glassleaf.errors import require
-from glassleaf.explanations import _kernels
 from glassleaf.explanations.additive import Additive, additive
-from glassleaf.explanations.fitted import Fitted, fitted
 from glassleaf.explanations.rules import Condition, all_rules
-from glassleaf.tree import Tree
+from glassleaf.tree.fitted import Fitted, fitted
+from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 Patterns = NDArray[np.int64]

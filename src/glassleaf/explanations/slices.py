@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explanations.fitted import Fitted
-from glassleaf.tree import LEAF, Tree
-from glassleaf.values import ANY_NUMBER
+from glassleaf.tables.cells import ANY_NUMBER
+from glassleaf.tree.fitted import Fitted
+from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
 

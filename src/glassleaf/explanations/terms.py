@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from glassleaf.explanations.fitted import plain
-from glassleaf.explanations.plain_data import Record
-from glassleaf.tree import Tree
+from glassleaf.explanations.record import Record
+from glassleaf.tree.fitted import plain
+from glassleaf.tree.tree import Tree
 
 
 @dataclass(frozen=True)

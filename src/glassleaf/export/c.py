@@ -8,10 +8,10 @@ from math import inf
 from typing import Any
 
 from glassleaf._version import __version__
-from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError
+from glassleaf.estimators.outlets import plain_model
 from glassleaf.export.nested import Syntax, bodies
-from glassleaf.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
+from glassleaf.tree.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
 
 _HEAD = """/* A model tree, written by glassleaf {version}. C99, standard library (link with -lm).
  *

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from glassleaf._version import __version__
-from glassleaf.deployment import plain_model
-from glassleaf.web import as_json, model_data, scorer_source
+from glassleaf.estimators.outlets import plain_model
+from glassleaf.tree.scorer_js import as_json, model_data, scorer_source
 
 _MODULE = """/* A model tree, written by glassleaf {version}.
  *

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from glassleaf.plain import Leaf, PlainModel, Split
+from glassleaf.tree.plain import Leaf, PlainModel, Split
 
 _LEVELS = 10
 

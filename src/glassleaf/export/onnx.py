@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from glassleaf._version import __version__
-from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError, require
-from glassleaf.plain import (
+from glassleaf.estimators.outlets import plain_model
+from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     Leaf,
     Numbers,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from glassleaf.plain import PlainColumn, Points, Term
+from glassleaf.tree.plain import PlainColumn, Points, Term
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 from glassleaf._version import __version__
-from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError
-from glassleaf.plain import Label, Leaf, PlainColumn, PlainModel, Points, Split, Term
+from glassleaf.estimators.outlets import plain_model
+from glassleaf.tree.plain import Label, Leaf, PlainColumn, PlainModel, Points, Split, Term
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _METHODS = {"identity": "none", "log": "exp", "logit": "logit", "softmax": "softmax"}

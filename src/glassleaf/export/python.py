@@ -6,9 +6,9 @@ from math import inf
 from typing import Any
 
 from glassleaf._version import __version__
-from glassleaf.deployment import plain_model
+from glassleaf.estimators.outlets import plain_model
 from glassleaf.export.nested import Syntax, bodies
-from glassleaf.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
+from glassleaf.tree.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
 
 # Codes of categories in the generated module.
 _UNKNOWN, _MISSING = -1, -2

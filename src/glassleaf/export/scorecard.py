@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass, fields
 from math import ceil, isfinite, log, log10
 from typing import Any
 
-from glassleaf.atomic_files import write_atomically
-from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError, describe, require
+from glassleaf.estimators.outlets import plain_model
 from glassleaf.explanations import words
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.export.pieces import pieces, term_and_curve
-from glassleaf.plain import Leaf, PlainModel
+from glassleaf.tree.file.atomic import write_atomically
+from glassleaf.tree.plain import Leaf, PlainModel
 
 # What a spreadsheet would take for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -14,10 +14,10 @@ from math import inf
 from typing import Any
 
 from glassleaf._version import __version__
-from glassleaf.deployment import plain_model
 from glassleaf.errors import ExportError, describe
+from glassleaf.estimators.outlets import plain_model
 from glassleaf.export.pieces import pieces, term_and_curve
-from glassleaf.plain import (
+from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     Label,
     Leaf,

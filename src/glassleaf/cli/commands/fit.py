@@ -1,0 +1,180 @@
+"""``glassleaf fit``: a file in, a model file and a report out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from glassleaf.cli import options
+from glassleaf.cli.choices import OnError, Task
+from glassleaf.errors import require
+
+typer: Any = require("typer", extra="cli", purpose="The command line")
+
+_COLUMNS = "Columns"
+_TREE = "The tree"
+_TESTS = "Tests and output"
+_SEVERAL = "May be repeated, or list several with commas."
+
+
+def fit(
+    data: options.Data,
+    target: Annotated[
+        str, typer.Option(metavar="NAME", help="Column to predict.", show_default=False)
+    ],
+    task: Annotated[
+        Task | None,
+        typer.Option(help="Found in the target, if it is not said."),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of the rows' weights.", rich_help_panel=_COLUMNS),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES", help=f"Columns to leave out. {_SEVERAL}", rich_help_panel=_COLUMNS
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help=f"Columns to use although they look like identifiers. {_SEVERAL}",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help=f"Columns of numbers that are names of categories. {_SEVERAL}",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    monotone: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:SIGN",
+            help="age:+1 means that the prediction must not fall with the age, age:-1 not rise."
+            f" {_SEVERAL}",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    leaves: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most leaves; the best split first.", rich_help_panel=_TREE),
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(min=0, help="Most splits above a leaf.", rich_help_panel=_TREE)
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="For regression: squared_error, huber, poisson or gamma.",
+            rich_help_panel=_TREE,
+        ),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(min=0, help="Penalty of the leaves' models.", rich_help_panel=_TREE),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any other parameter of the estimator. May be repeated.",
+            rich_help_panel=_TREE,
+        ),
+    ] = None,
+    test_size: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, max=0.9, help="Share of the rows kept for a test.", rich_help_panel=_TESTS
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A file of rows for a test.", rich_help_panel=_TESTS),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Of cross-validation; 0: none. Default: 5, and none for streamed rows.",
+            show_default=False,
+            rich_help_panel=_TESTS,
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="Of the choice of test rows and folds.", rich_help_panel=_TESTS)
+    ] = 0,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="Model file.", rich_help_panel=_TESTS),
+    ] = Path("model.json"),
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Report; beside the model, ending in .html.",
+            rich_help_panel=_TESTS,
+        ),
+    ] = None,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Write no report.", rich_help_panel=_TESTS)
+    ] = False,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read Parquet rows from disk again and again instead of into memory. Folders are"
+            " always streamed, files if they would take more than half of the memory.",
+            show_default=False,
+            rich_help_panel=options.READING,
+        ),
+    ] = None,
+    json: options.Json = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    decimal: options.Decimal = ".",
+    missing: options.Missing = None,
+    on_error: options.OnError = OnError.stop,
+) -> None:
+    """Fit a model tree to a file, or to a folder of Parquet files of any size.
+
+    Prints what it found in the data, the tree and its scores.
+    """
+    from glassleaf.cli.commands import fit_steps as fitting
+    from glassleaf.cli.commands import fit_streamed as streaming
+    from glassleaf.cli.reading.training_data import Wanted
+
+    plan = fitting.Plan(
+        data=data,
+        wanted=Wanted(
+            target=target,
+            task=task,
+            weight=weight,
+            drop=tuple(drop or ()),
+            keep=tuple(keep or ()),
+            categorical=tuple(categorical or ()),
+            options=options.read_options(delimiter, encoding, decimal, missing, on_error),
+        ),
+        tree=fitting.TreeOptions(
+            leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ())
+        ),
+        test_size=test_size,
+        test=test,
+        folds=folds,
+        seed=seed,
+        output=output,
+        report=None if no_report else report or output.with_suffix(".html"),
+        as_json=json,
+    )
+    fitting.check(plan)
+    if streaming.is_streamed(data, stream):
+        streaming.run(plan)
+    else:
+        fitting.run(plan)

@@ -1,0 +1,261 @@
+"""The steps of ``fit``: load, cross-validate, fit, test, write, show."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import model_selection
+
+import glassleaf
+from glassleaf.cli.choices import Task
+from glassleaf.cli.failures import CallError, named_columns, no_column, suggestion
+from glassleaf.cli.output import fit_screen
+from glassleaf.cli.output.scores import Score, all_scores
+from glassleaf.cli.output.screen import note, progress
+from glassleaf.cli.reading.inferred import Inferred
+from glassleaf.cli.reading.labeled import Labeled, labeled_rows
+from glassleaf.cli.reading.training_data import Loaded, Wanted, load_training
+
+_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """What the call says about the tree."""
+
+    leaves: int | None
+    depth: int | None
+    loss: str | None
+    alpha: float | None
+    settings: Sequence[str]
+    monotone: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a call of ``fit`` asks for."""
+
+    data: str
+    wanted: Wanted
+    tree: TreeOptions
+    test_size: float | None
+    test: str | None
+    folds: int | None
+    seed: int
+    output: Path
+    report: Path | None
+    as_json: bool
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What came out. Scores of the folds are those of the tree, and of one leaf for comparison."""
+
+    estimator: Any
+    folds: list[list[Score]]
+    folds_linear: list[list[Score]]
+    test: list[Score]
+    n_test: int
+    seconds: float
+
+
+def run(plan: Plan) -> None:
+    """Fit rows that fit into memory."""
+    loaded = load_training(plan.data, plan.wanted)
+    estimator = new_estimator(loaded.inferred, plan.tree)
+    screen = fit_screen.Screen(plan.as_json)
+    screen.inferred(loaded.inferred, plan.wanted)
+    rows, test_rows = _test_rows(loaded, plan)
+    part = _part(plan, loaded, rows)
+    start = time.perf_counter()
+    folds, linear = _fit_all(plan, loaded.inferred.task, part, estimator)
+    seconds = time.perf_counter() - start
+    test = _test_part(plan, loaded, estimator, test_rows)
+    scores = [] if test is None else all_scores(estimator, test.X, test.y, test.weight)
+    estimator.save(plan.output)
+    if plan.report is not None:
+        write_report(plan.report, estimator, test or part, seen=test is None)
+    n_test = 0 if test is None else len(test.y)
+    screen.fitted(Fitted(estimator, folds, linear, scores, n_test, seconds), loaded.X)
+    screen.written(plan.output, plan.report)
+    if plan.report is not None and test is None:
+        screen.remark(
+            "The report shows the rows of the fit. For rows the model has not seen: --test-size 0.2"
+        )
+    screen.finish()
+
+
+def check(plan: Plan) -> None:
+    """What can be said before the data are read."""
+    if plan.test_size is not None and plan.test is not None:
+        raise CallError("--test-size and --test: choose one of the two.")
+    if plan.folds == 1:
+        raise CallError("--folds 1: cross-validation needs at least 2; 0 turns it off.")
+    for path in filter(None, (plan.output, plan.report)):
+        if not path.parent.is_dir():
+            raise CallError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}.")
+
+
+# --- the estimator -------------------------------------------------------------------------------
+
+
+def new_estimator(inferred: Inferred, tree: TreeOptions) -> Any:
+    """The estimator of the task with the parameters of the call."""
+    is_classifier = inferred.task is Task.classification
+    kind: Any = glassleaf.ModelTreeClassifier if is_classifier else glassleaf.ModelTreeRegressor
+    known = kind().get_params()
+    given: dict[str, Any] = {}
+    if tree.leaves is not None:
+        given |= {"max_leaf_nodes": tree.leaves, "max_depth": None}
+    if tree.depth is not None:
+        given["max_depth"] = tree.depth
+    if tree.loss is not None:
+        given["loss"] = tree.loss
+    if tree.alpha is not None:
+        given["alpha"] = tree.alpha
+    if tree.monotone:
+        given["monotonic_cst"] = monotone_columns(tree.monotone, inferred)
+    for text in tree.settings:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise CallError(f"--set {text!r} must be NAME=VALUE.")
+        if name not in known:
+            raise CallError(f"--set: no parameter {name!r}{suggestion(name, sorted(known))}")
+        given[name] = _value(value)
+    return kind(**given)
+
+
+def _value(text: str) -> Any:
+    """A value as JSON writes it; anything else is text."""
+    try:
+        return json.loads({"None": "null", "True": "true", "False": "false"}.get(text, text))
+    except ValueError:
+        return text
+
+
+def _items(text: str, names: Sequence[str]) -> list[str]:
+    """What an option lists with commas; a name may have one of its own."""
+    return [text] if text.rpartition(":")[0] in names else text.split(",")
+
+
+def monotone_columns(given: Sequence[str], inferred: Inferred) -> dict[str, int]:
+    """NAME:+1, several of them with commas or by repeating the option."""
+    names = [column.name for column in inferred.known]
+    out: dict[str, int] = {}
+    for item in (part.strip() for text in given for part in _items(text, names)):
+        name, colon, sign = item.rpartition(":")
+        if not colon or sign not in ("+1", "-1", "1", "0"):
+            raise CallError(f"--monotone {item!r} must be NAME:+1 or NAME:-1.")
+        if name not in names:
+            named_columns([name], inferred.names, inferred.source)
+            raise CallError(f"--monotone: the column {name!r} is not used by the model.")
+        if next(column for column in inferred.known if column.name == name).is_category:
+            raise CallError(f"--monotone: the column {name!r} has categories, which have no order.")
+        out[name] = int(sign)
+    if not out:
+        raise no_column("", names, inferred.source)
+    return out
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def _part(plan: Plan, loaded: Loaded, rows: NDArray[np.intp] | None) -> Labeled:
+    target = plan.wanted.target
+    if rows is None:
+        return Labeled(loaded.X, loaded.y, loaded.weight, target)
+    weight = None if loaded.weight is None else loaded.weight[rows]
+    return Labeled(loaded.X.take(rows), loaded.y[rows], weight, target)
+
+
+def _test_rows(
+    loaded: Loaded, plan: Plan
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
+    """Rows to fit and rows to test; None: all, and none."""
+    if not plan.test_size:
+        return None, None
+    strata = loaded.y if loaded.inferred.task is Task.classification else None
+    kept, tested = model_selection.train_test_split(
+        np.arange(len(loaded.y)), test_size=plan.test_size, random_state=plan.seed, stratify=strata
+    )
+    return np.sort(kept), np.sort(tested)
+
+
+def fold_rows(
+    part: Labeled, task: Task, n_folds: int, seed: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows to fit and to score of every fold; fewer folds, or none, where rows are few."""
+    if not n_folds:
+        return []
+    fewest = len(part.y)
+    if task is Task.classification:
+        labels, counts = np.unique(part.y, return_counts=True)
+        fewest = int(counts.min())
+    n = min(n_folds, fewest)
+    if n < n_folds:
+        where = "there are only" if task is Task.regression else "the rarest class has only"
+        what = f"{n} folds" if n > 1 else "no cross-validation"
+        note(f"{where} {fewest} {'row' if fewest == 1 else 'rows'}: {what}.")
+    if n < 2:
+        return []
+    kind = model_selection.StratifiedKFold if task is Task.classification else model_selection.KFold
+    return list(kind(n, shuffle=True, random_state=seed).split(np.zeros(len(part.y)), part.y))
+
+
+# --- fits ----------------------------------------------------------------------------------------
+
+
+def _fit_all(
+    plan: Plan, task: Task, part: Labeled, estimator: Any
+) -> tuple[list[list[Score]], list[list[Score]]]:
+    """Fit the tree; then the scores of every fold, of the tree and of one linear model."""
+    folds = fold_rows(part, task, _FOLDS if plan.folds is None else plan.folds, plan.seed)
+    scores: list[list[Score]] = []
+    linear: list[list[Score]] = []
+    with progress(1 + 2 * len(folds)) as begin:
+        begin("fitting the tree")
+        estimator.fit(part.X, part.y, part.weight)
+        for k, (train, held) in enumerate(folds, 1):
+            begin(f"fold {k} of {len(folds)}")
+            scores.append(_fold_scores(estimator, part, train, held, {}))
+            begin(f"fold {k}, linear model")
+            linear.append(_fold_scores(estimator, part, train, held, {"max_depth": 0}))
+    return scores, linear
+
+
+def _test_part(plan: Plan, loaded: Loaded, estimator: Any, test_rows: Any) -> Labeled | None:
+    """The rows kept for a test, or those of a file."""
+    if test_rows is not None:
+        return _part(plan, loaded, test_rows)
+    if plan.test is None:
+        return None
+    wanted = plan.wanted
+    return labeled_rows(estimator, plan.test, wanted.target, wanted.weight, wanted.options)
+
+
+def _fold_scores(
+    estimator: Any, part: Labeled, train: Any, held: Any, changes: dict[str, Any]
+) -> list[Score]:
+    params = {**estimator.get_params(deep=False), **changes}
+    copy = type(estimator)(**params)
+    weight = part.weight
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the fit of all rows has said it
+        copy.fit(part.X.take(train), part.y[train], None if weight is None else weight[train])
+    return all_scores(
+        copy, part.X.take(held), part.y[held], None if weight is None else weight[held]
+    )
+
+
+def write_report(path: Path, estimator: Any, part: Labeled, *, seen: bool) -> None:
+    """The report on some rows; ``seen``: on such as the model was fitted on."""
+    report = estimator.report(part.X, part.y, part.weight, target=part.target, seen=seen)
+    report.write(path)

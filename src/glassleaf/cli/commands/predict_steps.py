@@ -1,0 +1,125 @@
+"""The steps of ``predict``: read a chunk, predict it, write it; no more than that in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from glassleaf.cli.choices import OnError
+from glassleaf.cli.failures import CallError, named_columns
+from glassleaf.cli.output.screen import note
+from glassleaf.cli.output.writing import writer
+from glassleaf.cli.reading.chunks import Chunk, Source
+from glassleaf.cli.reading.conform import Reader, opened_for
+from glassleaf.cli.reading.files import pa
+from glassleaf.cli.reading.models import read_model
+from glassleaf.cli.reading.sources import ReadOptions
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a call of ``predict`` asks for."""
+
+    model: Path
+    data: str
+    output: str
+    keep: Sequence[str]
+    keep_all: bool
+    leaf: bool
+    prefix: str
+    as_json: bool
+    options: ReadOptions
+
+
+def run(plan: Plan) -> None:
+    estimator = read_model(plan.model)
+    if plan.output not in ("-", "/dev/null") and plan.data != "-" and (
+        Path(plan.output).resolve() == Path(plan.data).resolve()
+    ):  # fmt: skip
+        raise CallError(f"--output {plan.output!r} is the file that is being read.")
+    with opened_for(estimator, plan.data, plan.options) as reader:
+        source = reader.source
+        kept = source.names if plan.keep_all else _kept(plan, source)
+        columns = _Columns(estimator, plan, source.unit, kept)
+        n_rows = _stream(reader, columns, plan)
+    if plan.output != "-":
+        note(f"{n_rows:,} rows written to {plan.output}")
+
+
+def _kept(plan: Plan, source: Source) -> list[str]:
+    return named_columns(plan.keep, source.names, source.name)
+
+
+def _stream(reader: Reader, columns: _Columns, plan: Plan) -> int:
+    """Predict and write chunk after chunk; the first one gives the types of the output."""
+    chunks = iter(reader.source.chunks)
+    first = next(chunks, None)
+    if first is None:
+        first = _no_rows(reader.source)
+    made = columns.made(reader, first)
+    n_rows = int(made.num_rows)
+    with writer(plan.output, made.schema, as_json=plan.as_json) as out:
+        out.write(made)
+        for chunk in chunks:
+            made = columns.made(reader, chunk)
+            out.write(made)
+            n_rows += int(made.num_rows)
+    return n_rows
+
+
+def _no_rows(source: Source) -> Chunk:
+    return Chunk(pa.table({name: pa.array([], pa.string()) for name in source.names}), range(0))
+
+
+class _Columns:
+    """The columns of the output: those kept, then the predictions."""
+
+    def __init__(self, estimator: Any, plan: Plan, unit: str, kept: Sequence[str]) -> None:
+        self.estimator = estimator
+        self.kept = list(kept)
+        self.unit = unit if plan.options.on_error is OnError.skip else None
+        self.with_leaf = plan.leaf
+        self.prefix = plan.prefix
+        own = self._own_names()
+        clash = [name for name in own if name in self.kept]
+        if clash:
+            raise CallError(
+                f"the data have a column {clash[0]!r}, too; give the new ones another name:"
+                " --prefix new_"
+            )
+
+    def _own_names(self) -> list[str]:
+        classes = getattr(self.estimator, "classes_", None)
+        names = ["prediction"] if classes is None else [
+            "label", *(f"probability_{label}" for label in classes.tolist())
+        ]  # fmt: skip
+        return [self.prefix + name for name in names + (["leaf"] if self.with_leaf else [])]
+
+    def made(self, reader: Reader, chunk: Chunk) -> Any:
+        X = reader.conformed(chunk, self.estimator.tree_.columns)
+        bad = reader.problems.settle()
+        kept, numbers = chunk.table.select(self.kept), np.asarray(chunk.numbers, dtype=np.int64)
+        if bad:
+            used = chunk.places_without(bad)
+            X, kept, numbers = X.take(used), kept.take(used), numbers[used]
+        values = dict(zip(self.kept, kept.columns, strict=True))
+        if self.unit is not None:  # skipped rows would otherwise shift those that follow
+            values = {self.unit: pa.array(numbers), **values}
+        return pa.table(values | dict(zip(self._own_names(), self._predicted(X), strict=True)))
+
+    def _predicted(self, X: Any) -> list[Any]:
+        classes = getattr(self.estimator, "classes_", None)
+        if classes is None:
+            out = [pa.array(self.estimator.predict(X))]
+        else:
+            probability = self.estimator.predict_proba(X)
+            labels = classes[probability.argmax(axis=1)]
+            out = [pa.array(labels.tolist(), type=pa.array(classes.tolist()).type)]
+            out += [pa.array(column) for column in probability.T]
+        if self.with_leaf:
+            out.append(pa.array(self.estimator.apply(X)))
+        return out

@@ -1,0 +1,150 @@
+"""An explanation of one row: on the screen, or for machines."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from glassleaf.cli.failures import CallError
+from glassleaf.cli.output.screen import signed_bar
+from glassleaf.cli.reading.models import label_of
+from glassleaf.errors import require
+from glassleaf.explanations import words
+from glassleaf.explanations.formulas import link_text
+from glassleaf.explanations.reasons import Reason
+from glassleaf.explanations.rows import RowExplanation
+from glassleaf.tree.fitted import fitted
+
+rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
+text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
+
+_BAR = 12
+_LONGEST_NAME = 32
+_MOST_TERMS = 12
+
+
+def favorable_score(estimator: Any, given: str | None) -> Any:
+    """What is good for a row, as ``reasons`` takes it."""
+    classes = getattr(estimator, "classes_", None)
+    if given is None and classes is not None:
+        choices = " or ".join(f"--favorable {shlex.quote(str(label))}" for label in classes[:3])
+        raise CallError(f"--reasons: say which class is good for the row, such as {choices}.")
+    if given in (None, "high", "low"):
+        return given
+    return label_of(estimator, given, "--favorable")
+
+
+def favorable_words(estimator: Any, given: str | None) -> str:
+    """Behind "what hurt most": whom it hurt."""
+    classes = getattr(estimator, "classes_", None)
+    if given in (None, "high", "low"):
+        score = "score" if classes is None else f"score of {classes[-1]}"
+        return f", if a {given or 'high'} {score} is good"
+    return f", if {given} is good"
+
+
+def as_json(
+    row: int, explanation: RowExplanation, reasons: Sequence[Reason] | None
+) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "row": row,
+        "leaf": explanation.leaf,
+        "leaf_number": explanation.leaf_number,
+        "raw": explanation.raw,
+        "prediction": explanation.prediction,
+        "reference": explanation.reference,
+        "contributions": dict(explanation.contributions),
+    }
+    if reasons is not None:
+        out["reasons"] = [reason.to_dict() for reason in reasons]
+    return out
+
+
+def show_row(
+    out: Any,
+    estimator: Any,
+    X: Any,
+    place: int,
+    row: int,
+    explanation: RowExplanation,
+    reasons: Sequence[Reason] | None,
+    good: str,
+) -> None:
+    """The way through the tree, then a bar for every column that added something."""
+    out.print(text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(explanation)}"))
+    for step in explanation.path:
+        out.print(f"  {step.text}", style="cyan")
+    out.print(f"  leaf {explanation.leaf_number}", style="green")
+    out.print()
+    values = {name: X[name][place].as_py() for name in X.column_names}
+    which = _class_shown(explanation)
+    if reasons is not None:
+        added = {reason.feature: reason.contribution for reason in reasons}
+        out.print(f"What {'hurt most' if added else 'hurt: nothing'}{good}", style="bold")
+    else:
+        added = explanation.contributions
+        out.print(f"  What columns added, if anything; to the right: {_towards(estimator, which)}.")
+    out.print(_bars(added, values, which))
+    if reasons is None:
+        of = "" if which is None else f" of class {estimator.classes_[which]}"
+        reference, raw = (
+            words.number(_one(value, which), 4)
+            for value in (explanation.reference, explanation.raw)
+        )
+        model = fitted(estimator)
+        link = link_text(model.link, model.classes)
+        start = f"{reference} ({explanation.reference_text})"
+        out.print(f"{start} plus these is {raw}, the score{of}. {link}", style="dim")
+    out.print()
+
+
+def _towards(estimator: Any, which: int | None) -> str:
+    """Where bars to the right lead."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        return "a higher prediction"
+    return f"towards {classes[-1 if which is None else which]}"
+
+
+def _class_shown(explanation: RowExplanation) -> int | None:
+    """With several scores, that of the predicted class."""
+    if np.ndim(explanation.raw) == 0:
+        return None
+    return int(np.argmax(explanation.prediction))
+
+
+def _prediction(explanation: RowExplanation) -> str:
+    largest = float(np.max(explanation.prediction))
+    if explanation.label is None:
+        return f"prediction {words.number(largest, 4)}"
+    return f"{explanation.label} with probability {largest:.3f}"
+
+
+def _one(value: Any, which: int | None) -> float:
+    return float(value) if which is None or np.ndim(value) == 0 else float(value[which])
+
+
+def _bars(added: Mapping[str, Any], values: Mapping[str, Any], which: int | None) -> Any:
+    pairs = [(name, of_class) for name, v in added.items() if (of_class := _one(v, which))]
+    pairs.sort(key=lambda pair: -abs(pair[1]))
+    longest = max((abs(value) for _, value in pairs), default=0.0) or 1.0
+    grid = rich_table.Table.grid(padding=(0, 2))
+    grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
+    grid.add_column(justify="right", style="dim", max_width=20, no_wrap=True, overflow="ellipsis")
+    grid.add_column(justify="right")
+    grid.add_column(no_wrap=True)
+    for name, value in pairs[:_MOST_TERMS]:
+        style = "red" if value < 0 else "blue"
+        grid.add_row(
+            text.Text(f"  {name}"),
+            text.Text(words.value(values.get(name))),
+            f"{value:+.3g}",
+            text.Text(signed_bar(value / longest, _BAR), style=style),
+        )
+    if len(pairs) > _MOST_TERMS:
+        rest = sum(value for _, value in pairs[_MOST_TERMS:])
+        grid.add_row(f"  {len(pairs) - _MOST_TERMS} more", "", f"{rest:+.3g}", "")
+    return grid

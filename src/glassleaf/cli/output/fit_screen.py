@@ -1,0 +1,193 @@
+"""What ``fit`` says: on the screen, or as one JSON document."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glassleaf.cli.choices import Task
+from glassleaf.cli.output import drawing
+from glassleaf.cli.output.scores import Score
+from glassleaf.cli.output.screen import console, write_json
+from glassleaf.errors import require
+
+if TYPE_CHECKING:
+    from glassleaf.cli.commands.fit_steps import Fitted
+    from glassleaf.cli.reading.inferred import Inferred
+    from glassleaf.cli.reading.training_data import Wanted
+
+rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
+box: Any = require("rich.box", extra="cli", purpose="Tables on the screen")
+text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
+
+_MOST_COLUMNS = 25
+_TERMS = 5
+
+
+class Screen:
+    """Prints as the fit goes on, or gathers it all for the end."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.out = console()
+        self.gathered: dict[str, Any] = {}
+
+    # --- what was inferred -----------------------------------------------------------------------
+
+    def inferred(self, found: Inferred, wanted: Wanted) -> None:
+        self.gathered |= _as_json(found, wanted)
+        if self.as_json:
+            return
+        lines = [("data", _data_line(found)), ("target", _target_line(found, wanted))]
+        if found.advice:
+            lines.append(("", found.advice))
+        if wanted.weight:
+            lines.append(("weights", wanted.weight))
+        for column in found.dropped:
+            hint = f"; to keep it: --keep {shlex.quote(column.name)}" if column.can_keep else ""
+            lines.append(("dropped", f"{column.name}: {column.why}{hint}"))
+        grid = rich_table.Table.grid(padding=(0, 2))
+        grid.add_column(style="bold")
+        grid.add_column()
+        for name, line in lines:
+            grid.add_row(name, text.Text(line))
+        self.out.print(grid)
+        self.out.print()
+        self.out.print(_columns_table(found))
+
+    # --- what came out ---------------------------------------------------------------------------
+
+    def fitted(self, fitted: Fitted, X: Any) -> None:
+        """The tree and its scores; bars are drawn by the spread in X, or as the tree knows it."""
+        self.gathered |= {
+            "leaves": fitted.estimator.get_n_leaves(),
+            "depth": fitted.estimator.get_depth(),
+            "seconds": round(fitted.seconds, 3),
+            "cross_validation": _summary(fitted.folds),
+            "cross_validation_linear": _summary(fitted.folds_linear),
+            "test": {score.name: score.value for score in fitted.test},
+            "test_rows": fitted.n_test,
+        }
+        if self.as_json:
+            return
+        self.out.print()
+        drawing.print_tree(self.out, fitted.estimator, X, _TERMS)
+        if _has_found_no_split(fitted.estimator):
+            level = fitted.estimator.significance
+            so = "worth it" if level is None else f"significant ({level:g})"
+            self.remark(f"One leaf: no split that leaves enough rows on both sides is {so}.")
+        if fitted.folds or fitted.test:
+            self.out.print()
+            self.out.print(_scores_table(fitted))
+
+    def written(self, model: Path, report: Path | None) -> None:
+        self.gathered |= {"model": str(model), "report": None if report is None else str(report)}
+        if self.as_json:
+            return
+        self.out.print()
+        files = str(model) if report is None else f"{model} and {report}"
+        self.out.print(f"Written: {files}", style="green", soft_wrap=True)
+
+    def remark(self, words: str) -> None:
+        """Something to know about what was shown."""
+        if not self.as_json:
+            self.out.print(words, style="dim", soft_wrap=True)
+
+    def finish(self) -> None:
+        if self.as_json:
+            write_json(self.gathered)
+
+
+def _has_found_no_split(estimator: Any) -> bool:
+    """Whether there could have been a split, and there is none."""
+    may_split = estimator.max_depth != 0 and estimator.max_leaf_nodes != 1
+    return bool(may_split and estimator.get_n_leaves() == 1)
+
+
+def _as_json(found: Inferred, wanted: Wanted) -> dict[str, Any]:
+    return {
+        "data": found.source,
+        "rows": found.n_rows,
+        "skipped_rows": found.n_skipped,
+        "target": wanted.target,
+        "task": str(found.task),
+        "advice": found.advice or None,
+        "weight": wanted.weight,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": "category" if column.is_category else "number",
+                "missing": column.look.n_missing,
+            }
+            for column in found.known
+        ],
+        "dropped": [{"name": column.name, "why": column.why} for column in found.dropped],
+    }
+
+
+def _data_line(found: Inferred) -> str:
+    skipped = f", {found.n_skipped:,} skipped" if found.n_skipped else ""
+    remark = f", {found.remark}" if found.remark else ""
+    return f"{found.source}: {found.n_rows:,} rows{skipped}, {len(found.names)} columns{remark}"
+
+
+def _target_line(found: Inferred, wanted: Wanted) -> str:
+    details = found.target.details(as_number=found.task is Task.regression)
+    return f"{wanted.target}: {found.task} ({found.why}){details}"
+
+
+def _columns_table(found: Inferred) -> Any:
+    table = rich_table.Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column("column", no_wrap=True, overflow="ellipsis", max_width=32)
+    table.add_column("taken for", no_wrap=True)
+    table.add_column("missing", justify="right", no_wrap=True)
+    table.add_column("values")
+    for column in found.known[:_MOST_COLUMNS]:
+        missing = column.look.n_missing
+        table.add_row(
+            text.Text(column.name),
+            text.Text(column.words, style="magenta" if column.is_category else "cyan"),
+            f"{missing:,}" if missing else "",
+            text.Text(column.look.details()),
+        )
+    if len(found.known) > _MOST_COLUMNS:
+        rest = found.known[_MOST_COLUMNS:]
+        categories = sum(column.is_category for column in rest)
+        table.add_row(f"and {len(rest)} more", f"{len(rest) - categories} numbers, {categories}"
+                      " categories", "", "")  # fmt: skip
+    return table
+
+
+def _summary(folds: list[list[Score]]) -> dict[str, dict[str, float]]:
+    """Mean and standard deviation of every score over the folds."""
+    out = {}
+    for scores in zip(*folds, strict=True):
+        values = np.array([score.value for score in scores])
+        out[scores[0].name] = {"mean": float(values.mean()), "sd": float(values.std())}
+    return out
+
+
+def _scores_table(fitted: Fitted) -> Any:
+    tree, linear = _summary(fitted.folds), _summary(fitted.folds_linear)
+    table = rich_table.Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column("score")
+    if fitted.folds:
+        table.add_column(f"{len(fitted.folds)} folds ± spread", justify="right")
+        table.add_column("linear model", justify="right", style="dim")
+    if fitted.test:
+        table.add_column(f"{fitted.n_test:,} test rows", justify="right")
+    table.add_column("better is", style="dim")
+    for k, score in enumerate(fitted.folds[0] if fitted.folds else fitted.test):
+        cells = [score.name]
+        if fitted.folds:
+            cells += [
+                f"{found['mean']:.4g} ± {found['sd']:.2g}"
+                for found in (tree[score.name], linear[score.name])
+            ]
+        if fitted.test:
+            cells.append(f"{fitted.test[k].value:.4g}")
+        table.add_row(*cells, "higher" if score.higher_is_better else "lower")
+    return table

@@ -1,0 +1,130 @@
+"""What the screen shows: consoles, progress, bars. Quiet where it is no terminal."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from glassleaf.errors import require
+
+# Without a terminal there is no width to ask for.
+_WIDTH_OF_FILES = 100
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+# For terminals and files that do not know these characters.
+_PLAIN = {
+    "█": "#", "│": "|", "·": "-", "±": "~", "─": "-",
+    "≤": "<=", "∈": "in", "∉": "not in", "∞": "inf", "…": "...",
+} | dict.fromkeys(_EIGHTHS[1:], " ")  # fmt: skip
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """What is written instead of characters that an encoding does not have."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in text), error.end
+
+
+codecs.register_error("glassleaf", _plainly)
+
+
+def console(*, stderr: bool = False) -> Any:
+    """A console for results (standard output) or for notes (standard error)."""
+    rich = require("rich.console", extra="cli", purpose="The command line")
+    stream = sys.stderr if stderr else sys.stdout
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="glassleaf")
+    has_width = stream.isatty() or "COLUMNS" in os.environ
+    return rich.Console(
+        stderr=stderr,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=None if has_width else _WIDTH_OF_FILES,
+    )
+
+
+def note(text: str) -> None:
+    """A line on standard error, out of the way of results."""
+    console(stderr=True).print(text, style="yellow", soft_wrap=True)
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """What the library warns of is said like everything else, once."""
+    said = set[str]()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            note(str(message))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def complain(text: str) -> None:
+    console(stderr=True).print(f"error: {text}", style="red", soft_wrap=True)
+
+
+def write_json(content: Any) -> None:
+    """A result for machines. NaN and infinity become null: JSON has neither."""
+    from glassleaf.explanations.record import as_plain
+
+    print(json.dumps(as_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def progress(total: int, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """A bar on standard error, if that is a terminal. Call it with what begins now."""
+    on = console(stderr=True)
+    if not (shown and on.is_terminal):
+        yield lambda text: None
+        return
+    rich = require("rich.progress", extra="cli", purpose="The progress bar")
+    columns = (
+        rich.SpinnerColumn(finished_text=" "),
+        rich.TextColumn("{task.description:<28}"),
+        rich.BarColumn(bar_width=30),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+    )
+    with rich.Progress(*columns, console=on, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        begun = 0
+
+        def begin(text: str) -> None:
+            nonlocal begun
+            bar.update(task, completed=begun, description=text[:28])
+            begun += 1
+
+        yield begin
+
+
+def bar(share: float, width: int) -> str:
+    """A bar from the left, in eighths of a character.
+
+    >>> bar(0.5, 4)
+    '██  '
+    """
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    whole, rest = divmod(eighths, 8)
+    return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def signed_bar(share: float, width: int) -> str:
+    """A bar to the left or to the right of an axis; ``share`` runs from -1 to 1.
+
+    >>> signed_bar(-0.5, 4), signed_bar(1.0, 4)
+    ('  ██│    ', '    │████')
+    """
+    length = min(round(abs(share) * width), width)
+    blocks = "█" * length
+    return f"{blocks:>{width}}│{'':{width}}" if share < 0 else f"{'':{width}}│{blocks:<{width}}"

@@ -1,0 +1,124 @@
+"""Cells of a text to values: what is missing, what is a number, what is neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.cli.reading.files import pa
+from glassleaf.errors import require
+
+compute: Any = require("pyarrow.compute", extra="cli", purpose="Reading files")
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# What stands for nothing in a text file, in columns of every kind; --missing adds to it.
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>")
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+WITH_COMMA = r"^[+-]?\d+(\.\d{3})*,\d+$"
+# 01234 is a code, not the number 1234.
+CODE = r"^0\d+$"
+TRUTH = r"^(?i:true|false)$"
+DATE = (
+    r"^(\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+    r"|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d{1,2}/\d{1,2})$"
+)
+
+
+def cleaned(column: Any, missing: Sequence[str] = ()) -> Any:
+    """Text without the blanks around it; null where it stands for nothing."""
+    text = compute.utf8_trim_whitespace(column)
+    is_nothing = compute.is_in(text, value_set=pa.array([*MISSING, *missing]))
+    return compute.if_else(is_nothing, pa.scalar(None, pa.string()), text)
+
+
+def with_point(text: Any, decimal: str) -> Any:
+    """Numbers as Python writes them, where they were written with a decimal comma."""
+    if decimal == ".":
+        return text
+    return compute.replace_substring(compute.replace_substring(text, ".", ""), decimal, ".")
+
+
+def share_matching(text: Any, pattern: str) -> float:
+    """Share of the cells that are there and match."""
+    found = compute.mean(compute.match_substring_regex(text, pattern)).as_py()
+    return 0.0 if found is None else float(found)
+
+
+def parsed_numbers(text: Any) -> tuple[Floats, Rows]:
+    """Cleaned text as numbers, NaN where missing; and the rows where it is no number.
+
+    Beside nothing but zeros and ones, true is 1 and false is 0.
+    """
+    is_number = compute.match_substring_regex(text, NUMBER)
+    usable = compute.if_else(compute.fill_null(is_number, False), text, None)
+    values = as_floats(compute.cast(usable, pa.float64()))
+    is_bad = ~as_flags(compute.fill_null(is_number, True)) | np.isinf(values)
+    if is_bad.any() and np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+        is_truth = as_flags(compute.match_substring_regex(text, TRUTH))
+        is_true = as_flags(compute.equal(compute.utf8_lower(text), "true"))
+        values[is_truth] = is_true[is_truth]
+        is_bad &= ~is_truth
+    return values, np.flatnonzero(is_bad)
+
+
+def as_floats(column: Any) -> Floats:
+    """A column of numbers as float64 of its own, NaN for null; long integers are rounded."""
+    values = compute.fill_null(compute.cast(column, pa.float64(), safe=False), float("nan"))
+    return np.asarray(values).astype(np.float64)  # a copy: arrow's memory is read-only
+
+
+def as_flags(column: Any) -> NDArray[np.bool_]:
+    """A column of truth values, False for null."""
+    return np.asarray(compute.fill_null(column, False)).astype(np.bool_)
+
+
+def is_text(column: Any) -> bool:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def is_numeric(column: Any) -> bool:
+    types, kind = pa.types, column.type
+    return bool(
+        types.is_integer(kind) or types.is_floating(kind)
+        or types.is_decimal(kind) or types.is_boolean(kind)
+    )  # fmt: skip
+
+
+def is_temporal(column: Any) -> bool:
+    return bool(pa.types.is_temporal(column.type))
+
+
+def plain_text(column: Any) -> Any:
+    """A column of text in arrow's usual type of it."""
+    if pa.types.is_dictionary(column.type):
+        column = compute.cast(column, column.type.value_type)
+    return compute.cast(column, pa.string())
+
+
+def numbers_as_text(column: Any, truths: tuple[str, str] = ("false", "true")) -> Any:
+    """Numbers as a text file would have them: 3, not 3.0; null where missing.
+
+    >>> numbers_as_text(pa.array([3.0, 2.5, None])).to_pylist()
+    ['3', '2.5', None]
+    """
+    if pa.types.is_boolean(column.type):
+        return compute.if_else(column, truths[1], truths[0])
+    if pa.types.is_integer(column.type):
+        return compute.cast(column, pa.string())
+    values = as_floats(column).tolist()
+    texts = (
+        None if value != value else str(int(value)) if value.is_integer() else repr(value)
+        for value in values
+    )
+    return pa.array(texts, pa.string())

@@ -1,0 +1,233 @@
+"""One pass over Parquet files of any size: what columns and target are, and where rows are bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from glassleaf.cli.choices import OnError, Task
+from glassleaf.cli.failures import CallError, DataError, named_columns, no_file
+from glassleaf.cli.reading import cells
+from glassleaf.cli.reading.columns import (
+    Dropped,
+    Known,
+    Reading,
+    dates_refused,
+    holds_dates,
+    unusable_type,
+)
+from glassleaf.cli.reading.files import pa
+from glassleaf.cli.reading.inferred import Inferred
+from glassleaf.cli.reading.problems import Problems
+from glassleaf.cli.reading.profiles import Look, NumberLook, TargetLook, TextLook
+from glassleaf.cli.reading.targets import task_of
+from glassleaf.cli.reading.training_data import Wanted, check_names
+from glassleaf.rows.pieces import is_usable, rows_per_piece
+from glassleaf.tables.parquet import ParquetPiece, ParquetRows, kind_of
+
+# Rows of the report.
+_SAMPLED = 20_000
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was found, the rows to fit as they are to be read, and some of them.
+
+    ``numbers`` are categories that are numbers in the model, too.
+    """
+
+    inferred: Inferred
+    rows: ParquetRows
+    numbers: list[str]
+    sample: Any
+
+
+def open_rows(path: str) -> ParquetRows:
+    """The Parquet files at a path, or an error that says what is there instead."""
+    place = Path(path)
+    if not place.exists():
+        raise no_file(place)
+    rows = ParquetRows(place)
+    try:
+        assert rows.files
+    except FileNotFoundError:
+        inside = sorted(file.name for file in place.iterdir())
+        what = f"there are {', '.join(inside[:3])}" if inside else "it is empty"
+        raise CallError(f"no Parquet files in the folder {path!r}: {what}.") from None
+    return rows
+
+
+def look_through(
+    rows: ParquetRows, wanted: Wanted, begin: Callable[[int, int], None] = lambda done, all: None
+) -> Looked:
+    """Read all rows once; ``begin`` is told how many have been read."""
+    source = str(rows.source)
+    known = rows.schema.names
+    check_names(wanted, known, source)
+    drop = named_columns(wanted.drop, known, source)
+    rows = replace(rows, drop=frozenset(drop))
+    rows = replace(rows, types=_as_text(rows, named_columns(wanted.categorical, known, source)))
+    _check_types(rows, wanted)
+    looks, target, sample, n_skipped = _looked_at(rows, wanted, begin)
+    task, why, advice = task_of(wanted.target, target, wanted.task)
+    columns, dropped = _sorted_out(rows, wanted, looks)
+    if not columns:
+        raise DataError(f"{source}: no column is left to predict from.")
+    rows = replace(
+        rows,
+        drop=rows.drop | {column.name for column in dropped},
+        skip_unusable=wanted.options.on_error is OnError.skip,
+    )
+    is_whole = target.kind == "f" and target.is_whole and not n_skipped
+    if task is Task.classification and is_whole:
+        rows = replace(rows, types=(*rows.types, (wanted.target, "int64")))
+        target = replace(target, counts=_whole_labels(target))
+    asked = [Dropped(name, "as asked for", can_keep=False) for name in drop]
+    n_files = len(rows.files)
+    remark = f"streamed from {n_files:,} file{'' if n_files == 1 else 's'}"
+    inferred = Inferred(
+        source, known, target.n_rows, n_skipped, remark,
+        task, why, advice, target, columns, [*asked, *dropped],
+    )  # fmt: skip
+    numbers = [c.name for c in columns if c.is_category and isinstance(c.look, NumberLook)]
+    return Looked(inferred, rows, numbers, sample)
+
+
+def _as_text(rows: ParquetRows, categorical: list[str]) -> tuple[tuple[str, str], ...]:
+    """Whole numbers that are categories become text, as they would from a text file."""
+    types = pa.types
+    return tuple(
+        (name, "string") for name in categorical if name in rows.schema.names
+        and (types.is_integer(rows.schema.field(name).type)
+             or types.is_boolean(rows.schema.field(name).type))
+    )  # fmt: skip
+
+
+def _whole_labels(target: TargetLook) -> Any:
+    counts = target.counts
+    return None if counts is None else type(counts)({int(k): n for k, n in counts.items()})
+
+
+def _check_types(rows: ParquetRows, wanted: Wanted) -> None:
+    """What can be said from the types alone, and from the first rows."""
+    aside = {wanted.target, wanted.weight}
+    if wanted.weight is not None and kind_of(rows.schema.field(wanted.weight).type) != "numbers":
+        raise DataError(f"the weights {wanted.weight!r} are no numbers.")
+    if kind_of(rows.schema.field(wanted.target).type) == "other":
+        kind = rows.schema.field(wanted.target).type
+        raise DataError(
+            f"the target {wanted.target!r} has the type {kind}, which is no number and no text."
+        )
+    names = [name for name in rows.schema.names if name not in aside]
+    first = next(pieces_of(rows)).read(names)
+    problems = Problems(str(rows.source), wanted.options.on_error, "row")
+    reading = Reading(False, wanted.options.missing, ".", range(first.num_rows), problems)
+    categorical = named_columns(wanted.categorical, rows.schema.names, str(rows.source))
+    dates = [
+        name for name in names
+        if name not in categorical and holds_dates(first[name].combine_chunks(), reading)
+    ]  # fmt: skip
+    if dates:
+        raise dates_refused(dates)
+    for name in names:
+        if kind_of(rows.schema.field(name).type) == "other":
+            raise unusable_type(name, rows.schema.field(name).type)
+
+
+def pieces_of(rows: ParquetRows) -> Iterator[ParquetPiece]:
+    """Pieces of one stretch each, so that every row has a number in its file."""
+    for piece in rows.pieces(rows_per_piece(len(rows.schema.names))):
+        for stretch in piece.stretches:
+            yield replace(piece, stretches=(stretch,))
+
+
+def _looked_at(
+    rows: ParquetRows, wanted: Wanted, begin: Callable[[int, int], None]
+) -> tuple[dict[str, Look], TargetLook, Any, int]:
+    """Looks at the columns and the target, some rows, and the number of those skipped."""
+    aside = {wanted.target, wanted.weight}
+    looks: dict[str, Look] = {
+        field.name: TextLook() if kind_of(field.type) == "text" else NumberLook()
+        for field in rows.schema if field.name not in aside
+    }  # fmt: skip
+    target = TargetLook()
+    step = max(-(-rows.n_rows // _SAMPLED), 1)
+    sampled, done, n_skipped = [], 0, 0
+    for piece in pieces_of(rows):
+        begin(done, rows.n_rows)
+        table = piece.read(rows.schema.names)
+        done += table.num_rows
+        table, n_bad = usable_rows(piece, table, wanted, n_skipped)
+        n_skipped += n_bad
+        for name, look in looks.items():
+            column = table[name]
+            look.add(cells.plain_text(column).combine_chunks() if isinstance(look, TextLook)
+                     else cells.as_floats(column))  # fmt: skip
+        target.add(target_values(table[wanted.target]))
+        sampled.append(table.take(np.arange(0, table.num_rows, step)))
+    if n_skipped:
+        problems = Problems(str(rows.source), wanted.options.on_error, "row", n_skipped=n_skipped)
+        problems.count_said()
+    return looks, target, pa.concat_tables(sampled), n_skipped
+
+
+def target_values(column: Any) -> Any:
+    """Targets as numpy has them; text as text."""
+    if cells.is_text(column):
+        return np.array(cells.plain_text(column).to_pylist(), dtype=str)
+    if pa.types.is_decimal(column.type):
+        return cells.as_floats(column)
+    return column.to_numpy()
+
+
+def usable_rows(
+    piece: ParquetPiece, table: Any, wanted: Wanted, n_before: int = 0
+) -> tuple[Any, int]:
+    """The rows that can be used, and how many cannot; those are said, or stop the command."""
+    usable = is_usable(table, wanted.target, wanted.weight)
+    if usable.all():
+        return table, 0
+    stretch = piece.stretches[0]
+    problems = Problems(stretch.path, wanted.options.on_error, "row", n_skipped=n_before)
+    for row in np.flatnonzero(~usable).tolist():
+        problems.add(stretch.first + row + 1, _what_is_wrong(table, row, wanted))
+        if len(problems.found) >= 1000 and wanted.options.on_error is OnError.stop:
+            break
+    problems.settle()
+    return table.filter(usable), int((~usable).sum())
+
+
+def _what_is_wrong(table: Any, row: int, wanted: Wanted) -> str:
+    target = table[wanted.target][row].as_py()
+    if target is None or target != target or target in (np.inf, -np.inf):
+        return f"no value of the target {wanted.target!r}"
+    if wanted.weight is not None:
+        weight = table[wanted.weight][row].as_py()
+        if weight is None or not 0 <= weight < np.inf:
+            return f"the weight {wanted.weight!r} is missing or negative"
+    for name in table.column_names:
+        if table[name][row].as_py() in (np.inf, -np.inf):
+            return f"column {name!r}: infinite"
+    return "cannot be used"
+
+
+def _sorted_out(
+    rows: ParquetRows, wanted: Wanted, looks: dict[str, Look]
+) -> tuple[list[Known], list[Dropped]]:
+    source = str(rows.source)
+    categorical = named_columns(wanted.categorical, rows.schema.names, source)
+    keep = named_columns(wanted.keep, [*rows.schema.names, *rows.drop], source)
+    known: list[Known] = []
+    dropped: list[Dropped] = []
+    for name, look in looks.items():
+        why = None if name in [*keep, *categorical] else look.no_use(name)
+        if why is not None:
+            dropped.append(Dropped(name, why))
+            continue
+        is_category = name in categorical or isinstance(look, TextLook)
+        known.append(Known(name, None, is_category, "category" if is_category else "number", look))
+    return known, dropped

@@ -1,0 +1,179 @@
+"""A look at columns and target, a chunk at a time: what a table is found to be, in bounded memory.
+
+A look is given the values of a column, all at once or chunk after chunk, and answers then how many
+are missing, what there is, and why the column cannot help to predict a new row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.cli.reading.cells import Floats, compute
+
+# So many of the values must be distinct for a column to name its rows.
+_NEARLY_ALL = 0.9
+_FEWEST_ROWS = 20
+_MANY_CATEGORIES = 100
+# Values that are looked at to see whether they are distinct, and labels that are counted.
+_COMPARED = 1 << 17
+_MOST_LABELS = 100_000
+
+_NAMED_ID = re.compile(
+    r"^(id|uuid|guid|index|row_?id|row|unnamed: \d+|__index_level_\d+__)$", re.IGNORECASE
+)
+_LIKE_ID = re.compile(r"([_ .-](id|uuid|guid|key|no|nr)|[a-z]I[dD])$")
+
+
+@dataclass
+class NumberLook:
+    """A column of numbers."""
+
+    n_rows: int = 0
+    n_missing: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    is_whole: bool = True
+    numbers_rows: bool = True
+    _last: float = np.nan
+    _first_values: list[Floats] = field(default_factory=list)
+    _n_kept: int = 0
+
+    def add(self, values: Floats) -> None:
+        """Look at more rows; NaN is missing."""
+        there = values[~np.isnan(values)]
+        self.n_rows += len(values)
+        self.n_missing += len(values) - len(there)
+        if not len(there):
+            return
+        self.low, self.high = min(self.low, there.min()), max(self.high, there.max())
+        self.is_whole = self.is_whole and bool((there == np.floor(there)).all())
+        if self.numbers_rows:
+            steps = np.diff(there, prepend=there[0] - 1 if np.isnan(self._last) else self._last)
+            self.numbers_rows = len(there) == len(values) and bool((steps == 1).all())
+            self._last = float(there[-1])
+        if self.is_whole and self._n_kept < _COMPARED:
+            self._first_values.append(there[: _COMPARED - self._n_kept].copy())
+            self._n_kept += len(self._first_values[-1])
+
+    def no_use(self, name: str) -> str | None:
+        """Why the column cannot help to predict a new row; None: it may."""
+        if self.n_missing == self.n_rows:
+            return "empty"
+        if not self.n_missing and self.low == self.high:
+            return f"the same in every row ({self.low:g})"
+        if _NAMED_ID.match(name):
+            return "an identifier, by its name"
+        if not self.is_whole or self.n_rows - self.n_missing < _FEWEST_ROWS:
+            return None
+        if not self.n_missing and self.numbers_rows:
+            return "an identifier: it numbers the rows"
+        if _LIKE_ID.search(name):
+            n_distinct = len(np.unique(np.concatenate(self._first_values)))
+            if n_distinct >= _NEARLY_ALL * self._n_kept:
+                return "an identifier: its name, and a value of its own in nearly every row"
+        return None
+
+    def details(self) -> str:
+        """What there is, for the screen."""
+        return f"{self.low:.6g} to {self.high:.6g}" if self.low <= self.high else "empty"
+
+
+@dataclass
+class TextLook:
+    """A column of categories."""
+
+    n_rows: int = 0
+    n_missing: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    n_counted: int = 0
+
+    def add(self, values: Any) -> None:
+        """Look at more rows: an arrow array of text."""
+        self.n_rows += len(values)
+        self.n_missing += values.null_count
+        if len(self.counts) > _MOST_LABELS:
+            return
+        self.n_counted += len(values) - values.null_count
+        for pair in compute.value_counts(compute.drop_null(values)).to_pylist():
+            self.counts[pair["values"]] += pair["counts"]
+
+    def no_use(self, name: str) -> str | None:
+        """Why the column cannot help to predict a new row; None: it may."""
+        n_distinct = len(self.counts)
+        if not self.n_counted:
+            return "empty"
+        if n_distinct == 1 and not self.n_missing:
+            return f"the same in every row ({next(iter(self.counts))!r})"
+        if _NAMED_ID.match(name):
+            return "an identifier, by its name"
+        if self.n_counted >= _FEWEST_ROWS and n_distinct >= _NEARLY_ALL * self.n_counted:
+            return "an identifier: nearly every row has a text of its own"
+        return None
+
+    def details(self) -> str:
+        """What there is, for the screen."""
+        counts = sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        shown = [str(label) for label, _ in counts[:4]]
+        more = [f"{len(counts) - 4:,} more"] if len(counts) > 4 else []
+        many = "many: " if len(counts) > _MANY_CATEGORIES else ""
+        return f"{many}{', '.join([*shown, *more])}"
+
+
+Look = NumberLook | TextLook
+
+
+@dataclass
+class TargetLook:
+    """The values to predict, missing ones left out. ``counts`` is None where labels are many."""
+
+    kind: str = ""  # numpy's letter for the type
+    n_rows: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    total: float = 0.0
+    is_whole: bool = True
+    counts: Counter[Any] | None = field(default_factory=Counter)
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Look at more rows."""
+        self.kind = values.dtype.kind
+        self.n_rows += len(values)
+        if not len(values):
+            return
+        if self.is_number:
+            self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+            self.total += float(values.sum(dtype=np.float64))
+            self.is_whole = self.is_whole and bool((values == np.floor(values)).all())
+        if self.counts is not None:
+            labels, counts = np.unique(values, return_counts=True)
+            if len(self.counts) + len(labels) > 2 * _MOST_LABELS:
+                self.counts = None
+                return
+            self.counts.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in "fiu"
+
+    @property
+    def n_distinct(self) -> float:
+        """How many different values there are; infinity if they were not counted."""
+        return np.inf if self.counts is None else len(self.counts)
+
+    def details(self, as_number: bool) -> str:
+        """What there is, for the screen."""
+        if as_number:
+            mean = self.total / self.n_rows
+            return f", {self.low:.6g} to {self.high:.6g}, mean {mean:.6g}"
+        assert self.counts is not None
+        found = sorted(self.counts.items(), key=lambda pair: pair[0])
+        found.sort(key=lambda pair: -pair[1])
+        shares = [f"{label} {count / self.n_rows:.1%}" for label, count in found[:6]]
+        more = [f"{len(found) - 6} more"] if len(found) > 6 else []
+        return f": {', '.join([*shares, *more])}"

@@ -1,0 +1,66 @@
+"""Model files to fitted estimators."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from glassleaf.errors import ModelFileError
+from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.tree.file import content as document
+from glassleaf.tree.file import convert as persist
+
+_ESTIMATORS: dict[str, Any] = {
+    "ModelTreeRegressor": ModelTreeRegressor,
+    "ModelTreeClassifier": ModelTreeClassifier,
+}
+
+
+def load(path: str | os.PathLike[str]) -> ModelTreeRegressor | ModelTreeClassifier:
+    """The estimator that was saved with ``save``; it predicts the same to the last bit.
+
+    Parameters
+    ----------
+    path : str or path
+        A model file. It may come from anywhere: it is data, checked against the schema, and
+        nothing in it is executed.
+
+    Returns
+    -------
+    ModelTreeRegressor or ModelTreeClassifier
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is no model file, or was written by a newer version.
+    """
+    try:
+        return from_text(Path(path).read_bytes())
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def from_text(text: bytes | str) -> ModelTreeRegressor | ModelTreeClassifier:
+    """The estimator in the text of a model file."""
+    fitted = persist.from_document(document.parse(text))
+    kind = _ESTIMATORS[fitted.estimator]
+    known = kind().get_params(deep=False)
+    unknown = sorted(set(fitted.parameters) - set(known))
+    if unknown:
+        raise ModelFileError(
+            f"{fitted.estimator} of this glassleaf has no parameter {unknown[0]!r:.60}. The file"
+            " was written by another version, or by hand."
+        )
+    estimator = kind(**fitted.parameters)
+    estimator.tree_ = fitted.tree
+    estimator.n_features_in_ = len(fitted.tree.columns)
+    estimator._loss = fitted.loss
+    if fitted.named:
+        names = [column.name for column in fitted.tree.columns]
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    if fitted.classes is not None:
+        estimator.classes_ = fitted.classes
+    return estimator  # type: ignore[no-any-return]

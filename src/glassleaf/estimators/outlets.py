@@ -1,0 +1,150 @@
+"""What a fitted estimator offers to production: its file, its scorer, its report."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from glassleaf._version import __version__
+from glassleaf.errors import ExportError, describe
+from glassleaf.tree import plain
+from glassleaf.tree.file import content as document
+from glassleaf.tree.file import convert as persist
+from glassleaf.tree.file.atomic import write_atomically
+from glassleaf.tree.scorer import Scorer
+
+if TYPE_CHECKING:
+    from glassleaf.show.report import Report
+
+_ESTIMATORS = ("ModelTreeRegressor", "ModelTreeClassifier")
+
+
+class Deployable:
+    """Methods of the estimators that lead out of the notebook, and the look in it."""
+
+    def _repr_html_inner(self) -> str:
+        own: str = super()._repr_html_inner()  # type: ignore[misc]
+        return own + self._tree_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._tree_html()
+        return bundle
+
+    def _tree_html(self) -> str:
+        """The fitted tree for a notebook; nothing where there is none to draw."""
+        tree_html = import_module("glassleaf.show.notebook").tree_html
+        try:
+            return str(tree_html(plain_model(self), self.tree_))  # type: ignore[attr-defined]
+        except (NotFittedError, ExportError):
+            return ""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file, to be read by :func:`glassleaf.load`.
+
+        The file is JSON: flat arrays and the estimator's parameters, no code. It is written whole
+        or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Usually ends in ``.json``. An existing file is replaced.
+        """
+        if type(self).__name__ not in _ESTIMATORS:
+            raise ExportError(
+                f"{type(self).__name__} is a class of your own, and the file could not say so."
+                f" Only {' and '.join(_ESTIMATORS)} can be saved."
+            )
+        written = persist.to_document(fitted(self), f"glassleaf {__version__}")
+        write_atomically(path, document.to_text(written).encode("ascii"))
+
+    def scorer(self) -> Scorer:
+        """A scorer for single rows, about as fast as Python allows.
+
+        Returns
+        -------
+        Scorer
+            Call it with one row, a sequence in the order of the columns or a mapping by name.
+            It returns what ``predict`` (regressor, a float) or ``predict_proba`` (classifier, a
+            list) would for that row.
+        """
+        return Scorer(plain_model(self))
+
+    def report(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        target: str | None = None,
+        title: str | None = None,
+        date: str | datetime.date | None = None,
+        seen: bool = False,
+    ) -> Report:
+        """A report on this model: what it is, how well it does, and why it says what it says.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Test rows: rows that the model was not fitted on (but see ``seen``).
+        y : array-like of shape (n_samples,)
+            Their true values or labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each of them counts; rows of weight zero are left out.
+        target : str or None, default=None
+            What the true values are called; None: the name of ``y``, if it has one.
+        title : str or None, default=None
+            Stands on top; None: "Model report" and what the true values are called.
+        date : date, str or None, default=None
+            Stands in the footer; None: no date, so that the same model and rows give the same page.
+        seen : bool, default=False
+            Whether the model was fitted on these rows. The report then says so, and that its scores
+            flatter the model, instead of calling them test rows. If they are exactly the rows of
+            the fit, that is noticed; of a part of them it cannot be.
+
+        Returns
+        -------
+        Report
+            ``.write("report.html")`` writes one self-contained page; ``.markdown()`` and
+            ``.json()`` give text.
+        """
+        # Loaded when asked for: it needs scikit-learn's metrics, which take their time.
+        make_report = import_module("glassleaf.show.report").make_report
+        try:
+            scored: plain.PlainModel | str = plain_model(self)
+        except ExportError as error:
+            scored = str(error)
+        report: Report = make_report(
+            self, scored, X, y, sample_weight, target=target, title=title, date=date, seen=seen
+        )
+        return report
+
+
+def fitted(estimator: Any) -> persist.Fitted:
+    """The data of a fitted estimator."""
+    if not hasattr(estimator, "get_params") or not hasattr(type(estimator), "scorer"):
+        raise TypeError(
+            f"{describe(estimator)} is no model tree. Pass a fitted ModelTreeRegressor or"
+            " ModelTreeClassifier; of a pipeline, its last step."
+        )
+    check_is_fitted(estimator)
+    stored = estimator.__getstate__()
+    return persist.Fitted(
+        estimator=type(estimator).__name__,
+        parameters={name: stored[name] for name in estimator.get_params(deep=False)},
+        tree=estimator.tree_,
+        loss=estimator._loss,
+        classes=getattr(estimator, "classes_", None),
+        named=hasattr(estimator, "feature_names_in_"),
+    )
+
+
+def plain_model(estimator: Any) -> plain.PlainModel:
+    """A fitted estimator as plain Python objects, for scorers and exports."""
+    return plain.from_document(persist.model_document(fitted(estimator)))

@@ -1,0 +1,197 @@
+"""The parameters of an estimator, checked, as the settings of a training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import checks as parameters
+from glassleaf import criteria
+from glassleaf.criteria import Criterion
+from glassleaf.errors import describe
+from glassleaf.fit.models.custom import WeakModel
+from glassleaf.fit.models.linear import Shrinkage
+from glassleaf.fit.models.newton import Penalty
+from glassleaf.fit.models.penalty_choice import STRENGTHS
+from glassleaf.fit.splits.renormalizers import RENORMALIZERS
+from glassleaf.fit.train import Settings
+from glassleaf.losses import Loss
+from glassleaf.rows.plan import Roles
+from glassleaf.tables.table import Table, column_name, column_signs, select_columns
+from glassleaf.tables.transforms import TRANSFORMS
+
+# How large a tree may grow before held-out rows cut it back.
+_MOST_AUTOMATIC_LEAVES = 64
+# Share of the gain that a threshold which is short to read may cost.
+_ROUNDING_TOLERANCE = 0.01
+
+
+def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Settings:
+    """The settings of a training, from the parameters of an estimator."""
+    parameters.check_random_state(given["random_state"])
+    criterion, weak_model = _criterion(given, n_classes), _weak_model(given)
+    if weak_model is not None and criterion.uses == "gradient" and given["renormalize"] is not None:
+        raise ValueError(
+            f"renormalize={given['renormalize']!r} is defined for linear models only."
+            " With a weak_model of your own, set renormalize=None."
+        )
+    transform = parameters.choice("transform", given["transform"], TRANSFORMS)
+    return Settings(
+        loss=loss,
+        criterion=criterion,
+        renormalizer=parameters.choice("renormalize", given["renormalize"], RENORMALIZERS),
+        penalty=_penalty(given),
+        shrinkage=_shrinkage(given),
+        standardized=parameters.choice("scale", given["scale"], {"standard": True, None: False}),
+        max_depth=parameters.whole_number("max_depth", given["max_depth"], 0, none="no limit"),
+        max_leaf_nodes=_max_leaf_nodes(given),
+        held_out=parameters.random_state(given["random_state"]) if _is_sized(given) else None,
+        ccp_alpha=parameters.real_number("ccp_alpha", given["ccp_alpha"], 0.0),
+        max_leaf_terms=parameters.whole_number(
+            "max_leaf_terms", given["max_leaf_terms"], 1, none="no limit"
+        ),
+        round_thresholds=parameters.tolerance(
+            "round_thresholds", given["round_thresholds"], _ROUNDING_TOLERANCE
+        ),
+        min_samples_leaf=parameters.leaf_size(given["min_samples_leaf"]),
+        min_gain=parameters.real_number("min_gain", given["min_gain"], 0.0),
+        max_bins=_max_bins(given),
+        n_threads=parameters.n_threads(given["n_jobs"]),
+        n_classes=n_classes,
+        weak_model=weak_model,
+        transform=transform,
+        curves=_wants_curves(given, transform),
+        clamp=parameters.clamp(given["clamp"]),
+        refine=parameters.flag("refine", given["refine"]),
+        subsets=parameters.choice(
+            "category_splits", given["category_splits"], {"one": False, "subset": True}
+        ),
+        rescore=parameters.whole_number("rescore", given["rescore"], 0) or 0,
+        significance=_significance(given),
+    )
+
+
+def _significance(given: Mapping[str, Any]) -> float:
+    level = given["significance"]
+    if level is None:
+        return 1.0
+    return parameters.real_number("significance", level, 0.0, 1.0, none="no test")
+
+
+def _weak_model(given: Mapping[str, Any]) -> WeakModel | None:
+    weak_model = given["weak_model"]
+    if weak_model is not None and not isinstance(weak_model, WeakModel):
+        raise TypeError(
+            f"weak_model={describe(weak_model)} must have the methods fit, raw and gradients;"
+            " see glassleaf.WeakModel."
+        )
+    if weak_model is not None and _is_sized(given):
+        raise ValueError("max_leaf_nodes='auto' is not supported with a weak_model of your own.")
+    return weak_model
+
+
+def _is_chosen(given: Mapping[str, Any]) -> bool:
+    """Whether the strength of the penalty is chosen for every node."""
+    return _is_called(given["alpha"], "auto")
+
+
+def _penalty(given: Mapping[str, Any]) -> Penalty:
+    alpha = STRENGTHS[0]
+    if not _is_chosen(given):
+        alpha = parameters.real_number("alpha", given["alpha"], 0.0)
+    return Penalty(alpha, parameters.real_number("l1_ratio", given["l1_ratio"], 0.0, 1.0))
+
+
+def _shrinkage(given: Mapping[str, Any]) -> Shrinkage:
+    to_parent = parameters.choice("shrink", given["shrink"], {"zero": False, "parent": True})
+    return Shrinkage(to_parent, _is_chosen(given))
+
+
+def _is_sized(given: Mapping[str, Any]) -> bool:
+    """Whether held-out rows choose the number of leaves."""
+    return _is_called(given["max_leaf_nodes"], "auto")
+
+
+def _max_leaf_nodes(given: Mapping[str, Any]) -> int | None:
+    if _is_sized(given):
+        return _MOST_AUTOMATIC_LEAVES
+    return parameters.whole_number("max_leaf_nodes", given["max_leaf_nodes"], 1, none="no limit")
+
+
+def _wants_curves(given: Mapping[str, Any], transform: str) -> bool:
+    if _is_called(given["curves"], "auto"):
+        return transform == "auto" and given["max_depth"] != 0
+    if not isinstance(given["curves"], (bool, np.bool_)):
+        raise ValueError(f"curves={describe(given['curves'])} must be 'auto', True or False.")
+    return bool(given["curves"])
+
+
+def _criterion(given: Mapping[str, Any], n_classes: int) -> Criterion:
+    gradient: Criterion = criteria.GradientGain()
+    impurity: Criterion = criteria.InformationGain() if n_classes else criteria.VarianceReduction()
+    return parameters.named_or_object(
+        "criterion",
+        given["criterion"],
+        {"gradient": gradient, "impurity": impurity},
+        Criterion,
+        "an object with `uses` and `gain` (see glassleaf.criteria)",
+    )
+
+
+def _max_bins(given: Mapping[str, Any]) -> int:
+    found = parameters.whole_number("max_bins", given["max_bins"], 2)
+    if found is None or found > 65_000:
+        raise ValueError(f"max_bins={given['max_bins']} must be an integer from 2 to 65000.")
+    return found
+
+
+def roles_of(given: Mapping[str, Any], loss: Loss, table: Table) -> Roles:
+    """What each column is and may be used for, from the parameters of an estimator."""
+    everything = np.ones(table.n_columns, dtype=np.bool_)
+    if _is_called(given["categorical_features"], "from_dtype"):
+        categorical = np.array([table.holds_text(j) for j in range(table.n_columns)], dtype=bool)
+    elif given["categorical_features"] is None:
+        categorical = ~everything
+    else:
+        categorical = select_columns(table, given["categorical_features"], "categorical_features")
+    chosen = {
+        name: everything if wanted is None else select_columns(table, wanted, name)
+        for name, wanted in (
+            ("split_features", given["split_features"]),
+            ("leaf_features", given["leaf_features"]),
+        )
+    }
+    signs = column_signs(table, given["monotonic_cst"], "monotonic_cst")
+    _check_signs(given, loss, table, signs, categorical, chosen["leaf_features"])
+    may_split = chosen["split_features"] & (signs == 0)
+    return Roles(categorical, may_split, chosen["leaf_features"], signs)
+
+
+def _check_signs(
+    given: Mapping[str, Any],
+    loss: Loss,
+    table: Table,
+    signs: NDArray[np.int8],
+    categorical: NDArray[np.bool_],
+    in_leaves: NDArray[np.bool_],
+) -> None:
+    if not signs.any():
+        return
+    if loss.n_outputs > 1 or given["weak_model"] is not None:
+        what = "several classes" if loss.n_outputs > 1 else "a weak_model of your own"
+        raise ValueError(f"monotonic_cst is not supported with {what}.")
+    for column in np.flatnonzero(signs).tolist():
+        if categorical[column] or not in_leaves[column]:
+            what = "holds categories" if categorical[column] else "is not in leaf_features"
+            raise ValueError(
+                f"monotonic_cst names the column {column_name(table, column)!r}, which {what}."
+                " Only a numeric column of the leaf models can be monotone."
+            )
+
+
+def _is_called(value: Any, name: str) -> bool:
+    """Whether a value is this name; of an array, ``==`` would be one as well."""
+    return isinstance(value, str) and value == name

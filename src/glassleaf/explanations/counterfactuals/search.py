@@ -1,0 +1,363 @@
+"""Counterfactuals: the smallest change of one or two features that changes the outcome.
+
+Between its kinks (thresholds, knots of the transform, ends of clamps) every raw score is linear in
+a number, whatever leaf it falls into. So the scores at the kinks tell where the outcome changes,
+exactly. For two features, one of them is put on each of its kinks (or values) while the other is
+solved for: with one condition on the score, the best of all pairs is among these. Every answer is
+predicted before it is given, and given as a round number where one is near.
+
+A change is measured in spreads of the feature over the training rows; another category counts as
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.errors import describe
+from glassleaf.explanations import words
+from glassleaf.explanations.counterfactuals.goals import Goal, goal_of
+from glassleaf.explanations.counterfactuals.nearest import nearest_in_pieces, nearest_point
+from glassleaf.explanations.record import Record
+from glassleaf.explanations.slices import kink_values
+from glassleaf.tree.fitted import Fitted, fitted
+
+Floats = NDArray[np.float64]
+
+# Whole numbers that are all tried; a wider range is solved for and rounded.
+_ALL_TRIED = 256
+# Steps past a solution, as shares of its piece, until the prediction agrees: rounding.
+_NUDGES = (0.0, 1e-12, 1e-9, 1e-6)
+# Share of a feature's spread that a round number may lie past a solution.
+_PAST = 1e-3
+# How many of the best candidates are predicted before a search is given up.
+_VERIFIED = 20
+
+
+@dataclass(frozen=True)
+class Change(Record):
+    """One feature's change."""
+
+    feature: str
+    old: Any
+    new: Any
+
+    @property
+    def text(self) -> str:
+        digits = 6
+        if isinstance(self.old, float) and isinstance(self.new, float) and self.new:
+            ratio = abs(self.new / (self.new - self.old))  # enough digits to see the change
+            digits = max(digits, int(np.ceil(np.log10(ratio))) + 2)
+        old, new = words.value(self.old, digits), words.value(self.new, digits)
+        return f"{words.name(self.feature)}: {old} → {new}"
+
+
+@dataclass(frozen=True)
+class Counterfactual(Record):
+    """Changes, how large they are together, and the prediction that follows from them."""
+
+    changes: tuple[Change, ...]
+    size: float
+    prediction: float | list[float]
+    label: Any
+    leaf: int
+
+    @property
+    def text(self) -> str:
+        """The changes in one line."""
+        return ", ".join(change.text for change in self.changes)
+
+
+def counterfactuals(
+    estimator: Any,
+    row: Any,
+    target: Any = None,
+    *,
+    actionable: Sequence[Any] | None = None,
+    immutable: Sequence[Any] = (),
+    bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
+    levels: Mapping[Any, Sequence[Any]] | None = None,
+    integers: Sequence[Any] | None = None,
+    probability: float | None = None,
+    max_changes: int = 2,
+    n: int = 5,
+) -> list[Counterfactual]:
+    """The smallest changes of one or two features that change the outcome.
+
+    Parameters
+    ----------
+    estimator : fitted model tree
+    row : table of one row
+    target : class label or number, default=None
+        The class wanted (None: the other one of two), or the number that the prediction has to
+        reach, from whichever side it is now.
+    actionable : list of names or positions, or None, default=None
+        Features that may change; None: all but the immutable ones.
+    immutable : list of names or positions, default=()
+        Features that may not.
+    bounds : dict of feature to (low, high), default=None
+        Limits of numbers, None for no limit; by default the range that training saw.
+    levels : dict of feature to labels, default=None
+        Categories that a feature may take; by default all that training saw.
+    integers : list of names or positions, or None, default=None
+        Numbers that must be whole; None: the columns of ``row`` whose type says so, if it is a
+        DataFrame and training saw nothing that speaks against it.
+    probability : float or None, default=None
+        Probability that the class wanted must have (two classes); None: it is the likeliest.
+    max_changes : {1, 2}, default=2
+        How many features may change at once.
+    n : int, default=5
+        How many answers are given at most, one per set of features, the smallest change first.
+
+    Returns
+    -------
+    list of Counterfactual
+        Empty if no change within the limits is enough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassleaf import ModelTreeRegressor, counterfactuals
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = ModelTreeRegressor(max_depth=0, alpha=0).fit(X, X[:, 0] + 4 * X[:, 1])
+    >>> counterfactuals(model, [[0.0, 0.0]], target=2.0)[0].text
+    'x1: 0 → 0.5'
+    """
+    if max_changes not in (1, 2):
+        raise ValueError(f"max_changes={describe(max_changes)} must be 1 or 2.")
+    model = fitted(estimator, needs_coefficients=True)
+    matrix = model.matrix(row)
+    if len(matrix) != 1:
+        raise ValueError(f"row has {len(matrix)} rows; one is needed.")
+    values = matrix[0]
+    goal = goal_of(model, values, target, probability)
+    whole = model.whole_columns(row) if integers is None else integers
+    features = _features(model, values, actionable, immutable, bounds, levels, whole)
+    search = _Search(model, values, goal)
+    found = [search.one(feature) for feature in features]
+    if max_changes == 2:
+        found += [search.two(*pair) for pair in combinations(features, 2)]
+    answers = [answer for answer in found if answer is not None]
+    answers.sort(key=lambda answer: (answer.size, len(answer.changes)))
+    return [answer for answer in answers if _is_needed(answer, answers)][:n]
+
+
+def _is_needed(answer: Counterfactual, answers: list[Counterfactual]) -> bool:
+    """Whether both changes are: not if one of them alone is an answer that is no larger."""
+    names = {change.feature for change in answer.changes}
+    return not any(
+        {change.feature for change in other.changes} < names and other.size <= answer.size
+        for other in answers
+    )
+
+
+# --- what may change -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Feature:
+    """A feature that may change: the values to try, ascending; linear between them or not."""
+
+    column: int
+    points: Floats
+    is_discrete: bool
+    is_whole: bool
+    is_categorical: bool
+    unit: float
+
+    def size(self, now: float, values: Floats) -> Floats:
+        """How large a change to each of the values is."""
+        if self.is_categorical or np.isnan(now):
+            return np.where(values == now, 0.0, 1.0)
+        return np.abs(values - now) / self.unit
+
+
+def _features(
+    model: Fitted,
+    values: Floats,
+    actionable: Sequence[Any] | None,
+    immutable: Sequence[Any],
+    bounds: Mapping[Any, tuple[float | None, float | None]] | None,
+    levels: Mapping[Any, Sequence[Any]] | None,
+    integers: Sequence[Any],
+) -> list[_Feature]:
+    def positions(given: Any, parameter: str) -> set[int]:
+        return {model.position(feature, parameter) for feature in given}
+
+    allowed = set(range(len(values)))
+    if actionable is not None:
+        allowed = positions(actionable, "actionable")
+    allowed -= positions(immutable, "immutable")
+    whole = positions(integers, "integers")
+    limits = {model.position(f, "bounds"): pair for f, pair in (bounds or {}).items()}
+    labels = {model.position(f, "levels"): given for f, given in (levels or {}).items()}
+    out = []
+    for column in sorted(allowed):
+        if model.tree.columns[column].is_categorical:
+            out.append(_category(model, column, values[column], labels.get(column)))
+        else:
+            pair = limits.get(column)
+            out.append(_number(model, column, float(values[column]), pair, column in whole))
+    return [f for f in out if (f.points != values[f.column]).any()]  # a constant cannot change
+
+
+def _category(model: Fitted, column: int, now: float, labels: Sequence[Any] | None) -> _Feature:
+    known = model.tree.columns[column].categories or ()
+    allowed = [k for k, label in enumerate(known) if labels is None or label in labels]
+    if labels is not None and len(allowed) < len(set(labels)):
+        unknown = sorted(str(label) for label in labels if label not in known)
+        raise ValueError(
+            f"levels of {model.names[column]!r}: training never saw {', '.join(unknown)}."
+        )
+    points = np.array([code for code in allowed if code != now], dtype=np.float64)
+    return _Feature(column, points, True, False, True, 1.0)
+
+
+def _number(
+    model: Fitted,
+    column: int,
+    now: float,
+    pair: tuple[float | None, float | None] | None,
+    is_whole: bool,
+) -> _Feature:
+    tree = model.tree
+    seen = (float(tree.seen.low[column]), float(tree.seen.high[column]))
+    kinks = np.array(kink_values(tree, column))
+    if np.isnan(seen[0]):
+        seen = (-np.inf, np.inf)
+    low, high = (
+        edge if given is None else float(given)
+        for given, edge in zip(
+            pair or (None, None), seen if pair is None else (-np.inf, np.inf), strict=True
+        )
+    )
+    if low > high:
+        raise ValueError(f"bounds of {model.names[column]!r}: {low} is above {high}.")
+    unit = _unit(model, column, now)
+    # Without a limit, a piece of the line beyond the last kink stands for all of it.
+    known = np.array([*kinks, now, low, high, tree.terms.fill[column]])
+    far = 1e3 * unit + np.abs(known[np.isfinite(known)]).max()
+    low, high = max(low, -far), min(high, far)
+    inner = np.unique(np.concatenate([kinks, np.nextafter(kinks, np.inf), [now]]))
+    inner = inner[(inner > low) & (inner < high)]
+    points = np.concatenate([[low], inner, [high]])
+    if is_whole:
+        whole = np.arange(np.ceil(low), np.floor(high) + 1) if high - low <= _ALL_TRIED else None
+        if whole is not None:
+            return _Feature(column, whole, True, True, False, unit)
+        both = np.unique(np.concatenate([np.floor(points), np.ceil(points)]))
+        points = both[(both >= low) & (both <= high)]
+    points = np.unique(points)
+    return _Feature(column, points, len(points) == 1, is_whole, False, unit)
+
+
+def _unit(model: Fitted, column: int, now: float) -> float:
+    """Spread of the column over the training rows, in raw units; its range where unknown."""
+    tree = model.tree
+    term = int(tree.terms.first_term[column])
+    if term >= 0 and tree.seen.spread[0, term] > 0:
+        mean, spread = tree.seen.mean[0, term], tree.seen.spread[0, term]
+        knots = tree.terms.knots(column)
+        if knots is None:
+            return float(spread)
+        ends = knots.inverse(np.array([mean - spread, mean + spread]))
+        if ends[1] > ends[0]:
+            return float(ends[1] - ends[0]) / 2
+    extent = float(tree.seen.high[column] - tree.seen.low[column])
+    if extent > 0:
+        return extent / 4
+    return max(abs(now), 1.0) if np.isfinite(now) else 1.0
+
+
+# --- the search ----------------------------------------------------------------------------------
+
+
+class _Search:
+    """One row, and what its outcome shall be."""
+
+    def __init__(self, model: Fitted, values: Floats, goal: Goal) -> None:
+        self.model = model
+        self.values = values
+        self.goal = goal
+
+    def one(self, feature: _Feature) -> Counterfactual | None:
+        """The smallest change of one feature."""
+        return self._best(feature, np.zeros(1), self.values[None])
+
+    def two(self, first: _Feature, second: _Feature) -> Counterfactual | None:
+        """The smallest change of two features: one on its points, the other solved for."""
+        answers = []
+        for fixed, solved in ((first, second), (second, first)):
+            now = self.values[fixed.column]
+            points = fixed.points[fixed.points != now]
+            lines = np.tile(self.values, (len(points), 1))
+            lines[:, fixed.column] = points
+            answers.append(self._best(solved, fixed.size(now, points), lines))
+        found = [answer for answer in answers if answer is not None]
+        return min(found, key=lambda answer: answer.size, default=None)
+
+    def _best(self, solved: _Feature, sizes: Floats, lines: Floats) -> Counterfactual | None:
+        """The best over some rows ("lines"), in each of which one feature is solved for."""
+        column, points = solved.column, solved.points
+        grid = np.repeat(lines[:, None], len(points), axis=1)
+        grid[:, :, column] = points
+        margins = self.goal.margins(self.model.raw(grid.reshape(-1, grid.shape[2])))
+        margins = margins.reshape(len(lines), len(points), -1)
+        now = float(self.values[column])
+        start = float(self.model.tree.terms.fill[column]) if np.isnan(now) else now
+        solve = nearest_point if solved.is_discrete else nearest_in_pieces
+        value, inside = solve(points, margins, start, solved.is_whole)
+        total = sizes + solved.size(now, value)
+        total[np.isnan(value) | (value == now)] = np.inf
+        for line in np.argsort(total, kind="stable")[:_VERIFIED]:
+            if not np.isfinite(total[line]):
+                break
+            row = lines[line].copy()
+            for new in _readings(solved, now, float(value[line]), float(inside[line])):
+                row[column] = new
+                if self.goal.is_met(self.model.raw(row[None])):
+                    own = float(solved.size(now, np.array([new]))[0])
+                    return self._answer(row, float(sizes[line]) + own)
+        return None
+
+    def _answer(self, row: Floats, size: float) -> Counterfactual:
+        model = self.model
+        prediction = model.prediction(model.raw(row[None]))[0]
+        changed = [
+            j for j, (old, new) in enumerate(zip(self.values, row, strict=True))
+            if not (old == new or (np.isnan(old) and np.isnan(new)))
+        ]  # fmt: skip
+        return Counterfactual(
+            changes=tuple(
+                Change(model.names[j], model.value(j, self.values[j]), model.value(j, row[j]))
+                for j in changed
+            ),
+            size=size,
+            prediction=float(prediction[0]) if len(prediction) == 1 else prediction.tolist(),
+            label=None if model.classes is None else model.classes[int(np.argmax(prediction))],
+            leaf=int(model.tree.apply(row[None])[0]),
+        )
+
+
+def _readings(feature: _Feature, now: float, value: float, inside: float) -> list[float]:
+    """A solution as it may be given: a round number just past it, else as near as rounding allows.
+
+    "Just past" is a thousandth of the feature's spread at most.
+    """
+    if feature.is_discrete or feature.is_whole:
+        return [value]
+    decimals = int(-np.floor(np.log10(_PAST * feature.unit)))
+    step = 10.0**-decimals
+    away = 1.0 if value >= now else -1.0
+    past = [away * (np.ceil(away * value / step) + k) * step for k in (0, 1)]
+    rounded = [round(float(x), max(decimals, 0)) for x in past]
+    low, high = feature.points[0], feature.points[-1]
+    return [x for x in rounded if low <= x <= high] + [
+        value + nudge * (inside - value) for nudge in _NUDGES
+    ]

@@ -1,0 +1,123 @@
+"""How the leaves do on given rows: what they predict on average, and what came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.explanations.record import Record
+from glassleaf.explanations.rules import all_rules, rule_text
+from glassleaf.explanations.slices import output_name
+from glassleaf.tree.fitted import Fitted
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LeafScore(Record):
+    """One leaf on some rows: mean target with its standard error, mean prediction, lift.
+
+    ``lift`` is the mean target as a multiple of that of all rows.
+    """
+
+    leaf: int
+    rule_text: str
+    rows: int
+    share: float
+    target: float
+    error: float
+    prediction: float
+    lift: float
+
+
+@dataclass(frozen=True)
+class LeafScores(Record):
+    """All leaves that have rows, and bins of predictions over all rows (prediction, target)."""
+
+    leaves: tuple[LeafScore, ...]
+    target: float
+    name: str
+    bins: tuple[tuple[float, float], ...]
+    are_shares: bool  # of a class, so that they lie between 0 and 1
+
+
+def score_leaves(
+    model: Fitted, X: Any, y: Any, output: int = -1, weight: Any = None, n_bins: int = 10
+) -> LeafScores:
+    """Compare the leaves' predictions with the target (classes: of one class, by default the last).
+
+    The bins are groups of about equal weight, in the order of the predictions.
+    """
+    matrix = model.matrix(X)
+    target = target_numbers(model, y, output, len(matrix))
+    weights = np.ones(len(target)) if weight is None else np.asarray(weight, dtype=np.float64)
+    nodes = model.tree.apply(matrix)
+    predicted = model.prediction(model.tree.raw(matrix, nodes))[:, output]
+    overall = float(np.average(target, weights=weights))
+    rules, found = all_rules(model.tree), []
+    for k, node in enumerate(model.leaves):
+        here = nodes == node
+        if not weights[here].any():
+            continue
+        mean = float(np.average(target[here], weights=weights[here]))
+        variance = float(np.average((target[here] - mean) ** 2, weights=weights[here]))
+        size = float(weights[here].sum()) ** 2 / float((weights[here] ** 2).sum())
+        found.append(
+            LeafScore(
+                leaf=k + 1,
+                rule_text=rule_text(rules[node]),
+                rows=int(here.sum()),
+                share=float(weights[here].sum() / weights.sum()),
+                target=mean,
+                error=float(np.sqrt(variance / size)),
+                prediction=float(np.average(predicted[here], weights=weights[here])),
+                lift=mean / overall if overall else np.nan,
+            )
+        )
+    bins = tuple(
+        (
+            float(np.average(predicted[rows], weights=weights[rows])),
+            float(np.average(target[rows], weights=weights[rows])),
+        )
+        for rows in equal_groups(predicted, weights, n_bins)
+    )
+    are_shares = model.classes is not None
+    return LeafScores(tuple(found), overall, output_name(model, output), bins, are_shares)
+
+
+def target_numbers(model: Fitted, y: Any, output: int, n_rows: int) -> Floats:
+    """y as numbers; for classes 1 where it is the class of the output."""
+    given = entries(y, n_rows)
+    if model.classes is None:
+        return given.astype(np.float64)
+    label = model.classes[output]
+    return np.array([value == label for value in given.tolist()], dtype=np.float64)
+
+
+def entries(y: Any, n_rows: int) -> NDArray[Any]:
+    """y as a flat array, which must have an entry for every row."""
+    given = np.asarray(y).ravel()
+    if len(given) != n_rows:
+        raise ValueError(f"y has {len(given)} entries, but X has {n_rows} rows.")
+    return given
+
+
+def equal_groups(predicted: Floats, weight: Floats, n_groups: int) -> list[NDArray[np.int64]]:
+    """Rows in groups of about equal weight, from the lowest to the highest prediction.
+
+    Rows of equal prediction stay together, in the group that holds the middle of their weight:
+    neither the order of the rows nor rows given twice instead of a weight of two make a difference.
+
+    >>> equal_groups(np.array([0.3, 0.1, 0.2, 0.1]), np.ones(4), 2)
+    [array([1, 3]), array([0, 2])]
+    """
+    place = np.unique(predicted, return_inverse=True)[1]
+    of_value = np.bincount(place, weights=weight)
+    middle = (of_value.cumsum() - of_value / 2) / of_value.sum()
+    # A middle on the border belongs to the upper group, however it was rounded.
+    group = np.minimum((middle * n_groups + 1e-9).astype(int), n_groups - 1)[place]
+    found = [np.flatnonzero((group == g) & (weight > 0)) for g in range(n_groups)]
+    return [rows for rows in found if len(rows)]

@@ -1,0 +1,128 @@
+"""What is done to the leaves when the tree stands: narrower ranges, shorter formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.fit.curves import curve_columns
+from glassleaf.fit.models.linear import LinearModels
+from glassleaf.fit.splits.find import Node
+from glassleaf.fit.splits.gains import complete
+from glassleaf.rows import passes as on_rows
+from glassleaf.rows.backends import Backend
+from glassleaf.tables.binning import WHOLE, Block
+from glassleaf.tables.design import Design
+from glassleaf.tables.transforms import Distribution
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def stored_columns(design: Design) -> tuple[Ints, Ints]:
+    """The numeric input columns of the models, and the stored column that each is kept in."""
+    terms, layout = design.terms, design.layout
+    kept = layout.n_dense + layout.n_sparse
+    stored_of = np.full(terms.n_terms, -1)
+    stored_of[layout.term[:kept]] = np.arange(kept)
+    columns = np.flatnonzero(~terms.is_category & (terms.first_term >= 0))
+    stored = stored_of[terms.first_term[columns]]
+    return columns[stored >= 0], stored[stored >= 0]
+
+
+def column_of_stored(design: Design) -> Ints:
+    """The input column of every stored column."""
+    terms = design.terms
+    column_of_term = np.zeros(terms.n_terms, dtype=np.int64)
+    for column, (first, missing, curve) in enumerate(
+        zip(terms.first_term, terms.missing_term, terms.curve_term, strict=True)
+    ):
+        if first >= 0:
+            after = terms.first_term[terms.first_term > first]
+            last = int(after.min()) if len(after) else terms.n_terms
+            column_of_term[first : last if terms.is_category[column] else first + 1] = column
+        if missing >= 0:
+            column_of_term[missing] = column
+        if curve >= 0:
+            column_of_term[curve] = column
+    return column_of_term[design.layout.term]
+
+
+def narrow_leaves(
+    backend: Backend,
+    models: LinearModels,
+    blocks: Sequence[Block],
+    nodes: Sequence[Node],
+    design: Design,
+    shares: tuple[float, float],
+) -> None:
+    """Clamp every leaf's columns to two quantiles, and fit its model to the clamped rows.
+
+    Quantiles are known to within a bin, and for columns that may split; others keep their range.
+    """
+    leaves = [node for node in nodes if node.children is None]
+    columns, stored = stored_columns(design)
+    place = dict(zip(columns.tolist(), stored.tolist(), strict=True))
+    n_dense = design.layout.n_dense
+    limits = {leaf.id: (np.full(n_dense, -np.inf), np.full(n_dense, np.inf)) for leaf in leaves}
+    for index, block in enumerate(blocks):
+        for leaf, sums in zip(leaves, _weights(backend, leaves, index, block, design), strict=True):
+            for first, feature in block:
+                own = place.get(feature.column, n_dense)
+                weight = sums[first : first + feature.n_values]
+                if feature.is_categorical or own >= n_dense or not weight.any():
+                    continue
+                column = Distribution(feature.lower, feature.upper, weight)
+                ends = np.array([column.quantile(share) for share in shares])
+                knots = design.terms.knots(feature.column)
+                ends = ends if knots is None else knots(ends)
+                ends = (ends - leaf.model.center[own]) / leaf.model.unit[own]
+                limits[leaf.id][0][own], limits[leaf.id][1][own] = ends
+    backend.each(on_rows.clip_dense, [(node, *ends) for node, ends in limits.items()])
+    drawn = list(curve_columns(design).values())
+    if drawn:
+        backend.each(
+            on_rows.set_curves,
+            [
+                (leaf.id, drawn, leaf.model.center[:n_dense], leaf.model.unit[:n_dense])
+                for leaf in leaves
+            ],
+        )
+    parent_of = {child: node.model for node in nodes for child in node.children or ()}
+    fresh = models.refit(
+        [leaf.id for leaf in leaves],
+        [leaf.model for leaf in leaves],
+        [parent_of.get(leaf.id) for leaf in leaves],
+    )
+    for leaf, model in zip(leaves, fresh, strict=True):
+        leaf.model = model
+
+
+def _weights(
+    backend: Backend, leaves: Sequence[Node], index: int, block: Block, design: Design
+) -> list[Floats]:
+    """Weight of every bin of a block, in every leaf."""
+    plain = (0, False, False)
+    wholes = backend.sum(on_rows.bin_sums, [(leaf.id, -1, 1, *plain) for leaf in leaves])
+    tasks = [(leaf.id, index, block.n_bins, *plain) for leaf in leaves]
+    found = backend.sum(on_rows.bin_sums, tasks)
+    whole_sums = [complete(WHOLE, whole, whole, design.layout) for whole in wholes]
+    return [
+        complete(block, sums, whole, design.layout).values[:, -1]
+        for sums, whole in zip(found, whole_sums, strict=True)
+    ]
+
+
+def shorten_leaves(
+    models: LinearModels, nodes: Sequence[Node], design: Design, max_terms: int
+) -> None:
+    """Let every leaf's formula use so many input columns at most."""
+    leaves = [node for node in nodes if node.children is None]
+    models.shorten(
+        [leaf.id for leaf in leaves],
+        [leaf.model for leaf in leaves],
+        column_of_stored(design),
+        max_terms,
+    )

@@ -1,0 +1,447 @@
+"""Linear models of the nodes, fitted on sums.
+
+``LinearModels`` fits those of many nodes at once. Everything it decides, it decides on sums over
+the nodes' rows; ``NewtonFit`` does the mathematics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.fit.models.elimination import eliminate
+from glassleaf.fit.models.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
+from glassleaf.fit.models.node_models import NodeModel
+from glassleaf.fit.models.penalty_choice import with_best_alpha
+from glassleaf.fit.models.standardizing import Standardizing
+from glassleaf.losses import Loss
+from glassleaf.rows import passes as on_rows
+from glassleaf.rows.backends import Backend
+from glassleaf.tables.design import Layout
+
+Floats = NDArray[np.float64]
+
+# A spread below this share of the values' magnitude cannot be told from rounding.
+_ROUNDING = 1e-7
+# Share of the rows' own spread that the weighted one counts as at least.
+_LEAST_OF_ROWS = 0.1
+# Share of the rows below which a complement does not occur at all.
+_ABSENT = 1e-12
+# Distance from zero, in standard deviations, at which sums of squares lose digits; a mean below
+# the second number is zero but for rounding.
+_FAR_OUT = 30.0
+_AT_ZERO = 1e-12
+# Nanoseconds of a row in a pass: its loss; a dense column of its gradient; in the Hessian, what is
+# stored sparsely and the product of two dense columns.
+_LOSS_WORK = 28.0
+_COLUMN_WORK = 0.35
+_SPARSE_WORK = 50.0
+_PRODUCT_WORK = 0.06
+# A Hessian of more products than this is worth keeping for some rounds; those of several outputs
+# are had together, in less time each.
+_DEAR_PRODUCTS = 4_000_000
+_DEAR_PRODUCTS_OF_OUTPUTS = 200_000_000
+# Columns up to which many small systems of equations are solved in one call.
+_TOGETHER = 128
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """What the penalty pulls towards, and whether its strength is chosen for every node."""
+
+    to_parent: bool = False
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True)
+class SideFit:
+    """A model that one Newton step made, its penalized loss, and what the step was taken on."""
+
+    objective: float
+    quadratic: QuadraticModel
+    model: NodeModel
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """A node whose model is being fitted, and what does not change meanwhile."""
+
+    model: NodeModel
+    newton: NewtonFit
+    units: Standardizing
+    pseudo_rows: tuple[Floats, Floats]
+
+
+class LinearModels:
+    """Linear models of the nodes of one tree, fitted on sums."""
+
+    uses_columns = True
+
+    def __init__(
+        self, backend: Backend, layout: Layout, loss: Loss, penalty: Penalty, shrinkage: Shrinkage
+    ) -> None:
+        self._backend = backend
+        self._layout = layout
+        self._loss = loss
+        self._penalty = penalty
+        self._shrinkage = shrinkage
+
+    def root(self, start: Floats) -> NodeModel:
+        """The root's model before it is fitted; dense columns are standardized already."""
+        layout = self._layout
+        center, unit = np.zeros(layout.n_columns), np.ones(layout.n_columns)
+        center[: layout.n_dense] = layout.center
+        unit[: layout.n_dense] = layout.scale
+        blank = np.zeros(layout.n_columns)
+        theta = np.column_stack([np.zeros((len(start), layout.n_columns)), start])
+        alpha = self._penalty.alpha
+        model = NodeModel(0, 0.0, np.zeros(0), blank, blank, center, unit, theta, alpha)
+        self._measure([0], [model])
+        return model
+
+    def children(self, ids: Sequence[int], parents: Sequence[NodeModel]) -> list[NodeModel]:
+        """Models of new nodes, each starting from its parent's parameters."""
+        models = [replace(parent) for parent in parents]
+        self._measure(ids, models)
+        far = [k for k, model in enumerate(models) if self._is_far_out(model)]
+        if far:
+            self._move([ids[k] for k in far], [models[k] for k in far])
+        for model, parent in zip(models, parents, strict=True):
+            self._start_from(model, parent)
+        return models
+
+    def refit(
+        self,
+        ids: Sequence[int],
+        models: Sequence[NodeModel],
+        parents: Sequence[NodeModel | None],
+    ) -> list[NodeModel]:
+        """Models fitted anew to rows that have changed, starting from what they were."""
+        fresh = [replace(model) for model in models]
+        self._measure(ids, fresh)
+        for model, old, parent in zip(fresh, models, parents, strict=True):
+            if parent is not None:
+                self._start_from(model, parent)
+            model.adopt(*old.raw_parameters())
+        self.fit(ids, fresh)
+        return fresh
+
+    def shorten(
+        self,
+        ids: Sequence[int],
+        models: Sequence[NodeModel],
+        column_of: NDArray[np.int64],
+        max_columns: int,
+    ) -> None:
+        """Leave out columns until so many are left, and fit the others again.
+
+        ``column_of`` says which of the stored columns stand or fall together.
+        """
+        fits = {node: self._new_fit(model) for node, model in zip(ids, models, strict=True)}
+        for node, sums in self._round(fits).items():
+            model = fits[node].model
+            assert sums.hessian is not None
+            n_outputs, size = model.theta.shape
+            hessian = sums.hessian.reshape(n_outputs * size, -1)
+            matrix = hessian.copy()
+            ridge = np.append(np.full(size - 1, self._penalty_of(model).l2), 0.0)
+            np.einsum("ii->i", matrix)[...] += np.tile(ridge, n_outputs)
+            group = np.tile(np.append(column_of, -1), n_outputs)
+            kept = eliminate(matrix, model.theta.ravel(), group, max_columns)
+            model.is_left_out = ~np.isin(column_of, sorted(kept))
+            model.theta = model.theta.copy()
+            model.theta[:, :-1][:, model.is_left_out] = 0.0
+            if model.towards is not None:
+                model.towards = _with_fewer(model.towards, model.is_left_out, hessian)
+        self.fit(ids, models)
+
+    def share_units(self, models: Sequence[NodeModel]) -> bool:
+        """Whether the rows of several nodes are stored in the same units."""
+        first, *others = models
+        return all(
+            np.array_equal(first.center, other.center) and np.array_equal(first.unit, other.unit)
+            for other in others
+        )
+
+    def _start_from(self, model: NodeModel, parent: NodeModel) -> None:
+        model.adopt(*parent.raw_parameters())
+        model.towards = model.theta[:, :-1] if self._shrinkage.to_parent else None
+
+    def _measure(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Count the rows and take the moments of their columns."""
+        tasks = [(node, self._loss) for node in ids]
+        found = self._backend.sum(on_rows.node_statistics, tasks)
+        for model, sums in zip(models, found, strict=True):
+            self._take_moments(model, sums)
+
+    def _take_moments(self, model: NodeModel, sums: Floats) -> None:
+        """Count, weight, means and spreads from ``node_statistics``."""
+        model.count, model.weight = int(sums[0]), float(sums[1])
+        model.mean, model.spread, model.support = self._moments(sums)
+
+    def _moments(self, sums: Floats) -> tuple[Floats, Floats, Floats]:
+        """Means, spreads and the loss's own statistics, from those of one or of several sets."""
+        layout = self._layout
+        kept = layout.n_dense + layout.n_sparse
+        both = (*sums.shape[:-1], 2, kept)
+        first, second, support = np.split(sums[..., 2:], [2 * kept, 4 * kept], axis=-1)
+        size = sums[..., 1::-1][..., None]  # weight, then rows
+        mean = layout.expand_sums(first.reshape(both) / size, np.ones(both[:-1]))
+        square = layout.expand_sums(second.reshape(both) / size, np.ones(both[:-1]))
+        for share in (mean, square):  # a complement is a difference: absent means exactly 0
+            share[..., kept:][share[..., kept:] < _ABSENT] = 0.0
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+        spread[spread <= _ROUNDING * np.sqrt(np.abs(square))] = 0.0
+        # Where a few rows have all the weight, the others still say how wide a column is.
+        wide = np.maximum(spread[..., 0, :], _LEAST_OF_ROWS * spread[..., 1, :])
+        return mean[..., 0, :], wide, support
+
+    def _is_far_out(self, model: NodeModel) -> bool:
+        """Whether sums of squares would lose digits in the units in which rows are stored."""
+        n_dense = self._layout.n_dense
+        distance, spread = np.abs(model.mean[:n_dense]), model.spread[:n_dense]
+        return bool((distance > np.maximum(_FAR_OUT * spread, _AT_ZERO)).any())
+
+    def _move(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Put the dense columns of nodes into the nodes' own units."""
+        n_dense = self._layout.n_dense
+        for what in ("center", "unit"):
+            tasks = []
+            for node, model in zip(ids, models, strict=True):
+                center, scale = np.zeros(n_dense), np.ones(n_dense)
+                if what == "center":
+                    center = model.mean[:n_dense].copy()
+                else:
+                    scale = np.where(model.spread[:n_dense] > 0, model.spread[:n_dense], 1.0)
+                model.center, model.unit = model.center.copy(), model.unit.copy()
+                model.center[:n_dense] += model.unit[:n_dense] * center
+                model.unit[:n_dense] *= scale
+                tasks.append((node, center, scale))
+            self._backend.each(on_rows.move_dense, tasks)
+            self._measure(ids, models)
+
+    def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Fit the models of several nodes, with one pass over the rows per round for all."""
+        far = [k for k, model in enumerate(models) if self._starts_far_off(model)]
+        self._fit(ids, models)
+        while far:  # choose again where they have arrived, and so on while the penalty falls
+            before = [models[k].alpha for k in far]
+            self._fit([ids[k] for k in far], [models[k] for k in far])
+            far = [k for k, old in zip(far, before, strict=True) if models[k].alpha < old]
+
+    def _starts_far_off(self, model: NodeModel) -> bool:
+        """Whether the penalty is chosen too far from the minimum for what is known of it there.
+
+        The criterion looks one Newton step ahead. A child starts from its parent's model, but the
+        root from a constant: where classes can be told apart well, its step is a small part of the
+        way, and a strong penalty seems to cost little.
+        """
+        is_flat = not model.theta[:, :-1].any()
+        return self._shrinkage.is_chosen and not self._loss.is_quadratic and is_flat
+
+    def _fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        fits = {node: self._new_fit(model) for node, model in zip(ids, models, strict=True)}
+        while fits:
+            for node, sums in self._round(fits).items():
+                model, fit = fits[node].model, fits[node].newton
+                fit.receive(sums)
+                if fit.is_done:
+                    model.theta = fit.theta
+                    model.loss = fit.loss - self._pseudo_loss(fits[node].pseudo_rows, fit.theta)
+                    model.alpha, model.penalty = fit.penalty.alpha, fit.penalty.value(fit.theta)
+                    del fits[node]
+
+    def _penalty_of(self, model: NodeModel) -> Penalty:
+        penalty = replace(self._penalty, alpha=model.alpha, towards=model.towards)
+        if model.is_left_out is None:
+            return penalty
+        lower = np.full(len(model.mean), -np.inf) if penalty.lower is None else penalty.lower
+        upper = np.full(len(model.mean), np.inf) if penalty.upper is None else penalty.upper
+        return replace(
+            penalty,
+            lower=np.where(model.is_left_out, 0.0, lower),
+            upper=np.where(model.is_left_out, 0.0, upper),
+        )
+
+    def _new_fit(self, model: NodeModel) -> _Fitting:
+        choose = None
+        if self._shrinkage.is_chosen:
+
+            def choose(penalty: Penalty, sums: Sums) -> Penalty:
+                return with_best_alpha(penalty, sums, model.theta, model.weight, self._loss)
+
+        penalty, hessian_use = self._penalty_of(model), self._hessian_use(model)
+        return _Fitting(
+            model,
+            NewtonFit(model.theta, penalty, hessian_use, choose),
+            self._units(model),
+            self._loss.pseudo_rows(model.support),
+        )
+
+    def _units(self, model: NodeModel) -> Standardizing:
+        return Standardizing(self._layout, model.mean, model.spread)
+
+    def _hessian_use(self, model: NodeModel) -> HessianUse:
+        if self._loss.is_quadratic:
+            return HessianUse.CONSTANT
+        n_parameters = self._layout.n_columns * self._loss.n_outputs
+        dear = _DEAR_PRODUCTS if self._loss.n_outputs == 1 else _DEAR_PRODUCTS_OF_OUTPUTS
+        is_dear = model.count * n_parameters**2 > dear
+        return HessianUse.KEEP if is_dear else HessianUse.RENEW
+
+    def _round(self, fits: dict[int, _Fitting]) -> dict[int, Sums]:
+        tasks, work = [], 0.0
+        for node, own in fits.items():
+            theta, with_hessian = own.newton.request
+            given = own.units.at_rows(theta)
+            count = own.model.count
+            parts = on_rows.n_parts(count // self._backend.n_shards, self._layout.n_columns)
+            work += count * self._row_work(with_hessian)
+            for part in range(parts):
+                tasks.append((node, part, parts, *given, self._loss, with_hessian))
+        found: dict[int, on_rows.ModelSums] = {}
+        all_sums = self._backend.sum(on_rows.model_sums, tasks, work=work)
+        for task, sums in zip(tasks, all_sums, strict=True):
+            found[task[0]] = found[task[0]] + sums if task[0] in found else sums
+        return {
+            node: self._in_units(
+                sums, fits[node].units, fits[node].pseudo_rows, fits[node].newton.request[0]
+            )
+            for node, sums in found.items()
+        }
+
+    def _row_work(self, with_hessian: bool) -> float:
+        """Nanoseconds that a row takes in a pass, roughly."""
+        n_outputs, n_dense = self._loss.n_outputs, self._layout.n_dense
+        work = (_LOSS_WORK + _COLUMN_WORK * n_dense) * n_outputs
+        if with_hessian:
+            per_pair = _SPARSE_WORK + _PRODUCT_WORK * n_dense**2
+            work += per_pair * n_outputs * (n_outputs + 1) / 2
+        return work
+
+    def _in_units(
+        self,
+        sums: on_rows.ModelSums,
+        units: Standardizing,
+        pseudo_rows: tuple[Floats, Floats],
+        theta: Floats,
+    ) -> Sums:
+        """Sums over rows to sums in the node's standardized units, pseudo rows included."""
+        gradient, hessian = units.gradients(sums.gradient), None
+        if sums.hessian is not None:
+            hessian = _hessian(units.grams(sums.hessian), len(gradient))
+        loss = sums.loss
+        if len(pseudo_rows[0]):
+            value, slope, curvature = self._pseudo_sums(pseudo_rows, theta)
+            loss += value
+            gradient[:, -1] += slope
+            if hessian is not None:
+                hessian[:, -1, :, -1] += curvature
+        return Sums(loss, gradient, hessian)
+
+    def _pseudo_loss(self, pseudo_rows: tuple[Floats, Floats], theta: Floats) -> float:
+        return self._pseudo_sums(pseudo_rows, theta)[0] if len(pseudo_rows[0]) else 0.0
+
+    def _pseudo_sums(
+        self, pseudo_rows: tuple[Floats, Floats], theta: Floats
+    ) -> tuple[float, Floats, Floats]:
+        """Loss and derivatives of the imagined rows at the node's mean (see ``losses``)."""
+        target, weight = pseudo_rows
+        n_outputs = len(theta)
+        lower = np.zeros((n_outputs, n_outputs))
+        raw = np.tile(theta[:, -1], (len(target), 1))
+        found = self._loss.derivatives(target, raw.ravel() if n_outputs == 1 else raw)
+        value, slope, curvature = found
+        lower[np.tril_indices(n_outputs)] = weight @ curvature.reshape(len(target), -1)
+        slope = weight @ slope.reshape(-1, n_outputs)
+        return float(weight @ value), slope, lower + np.tril(lower, -1).T
+
+    def side_objectives(self, parent: NodeModel, sides: on_rows.SegmentSums) -> Floats:
+        """Penalized losses of models of their own on sets of rows, one Newton step from a parent's.
+
+        The sums are those at the parent's parameters. For a quadratic loss this is the minimum.
+        """
+        size = self._layout.n_columns
+        is_plain = self._loss.n_outputs == 1 and self._penalty.is_smooth and self._penalty.l2 > 0
+        if not is_plain or size > _TOGETHER:
+            return self._one_by_one(parent, sides)
+        mean, spread, support = self._moments(sides.statistics)
+        coef, intercept = parent.stored_parameters()
+        units = Standardizing(self._layout, mean, spread)
+        slope = units.gradients(sides.gradient[:, 0])
+        hessian = units.grams(sides.hessian[:, 0])
+        distance = np.zeros_like(mean) if self._shrinkage.to_parent else coef[0] * spread
+        slope[:, :-1] += self._penalty.l2 * distance
+        diagonal = np.arange(size)
+        hessian[:, diagonal, diagonal] += self._penalty.l2
+        try:
+            step = -np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:  # all rows of a side are so certain that nothing curves
+            return self._one_by_one(parent, sides)
+        decrease = -0.5 * (slope * step).sum(axis=1)
+        penalty = 0.5 * self._penalty.l2 * (distance**2).sum(axis=1)
+        objective: Floats = sides.loss + penalty - decrease
+        for k, own in enumerate(support):
+            if len(self._loss.pseudo_rows(own)[0]):
+                objective[k] = self.side_fit(parent, sides, k).objective
+        return objective
+
+    def _one_by_one(self, parent: NodeModel, sides: on_rows.SegmentSums) -> Floats:
+        """``side_objectives`` of sides that are no plain systems of equations."""
+        return np.array([self.side_fit(parent, sides, k).objective for k in range(len(sides.loss))])
+
+    def side_fit(self, parent: NodeModel, sides: on_rows.SegmentSums, index: int) -> SideFit:
+        """The same for one set, with the quadratic model and where the step led."""
+        model = replace(parent)
+        self._take_moments(model, sides.statistics[index])
+        self._start_from(model, parent)
+        pseudo_rows = self._loss.pseudo_rows(model.support)
+        sums = self._in_units(sides.of(index), self._units(model), pseudo_rows, model.theta)
+        assert sums.hessian is not None
+        penalty = replace(self._penalty, towards=model.towards)
+        quadratic = QuadraticModel(sums.hessian, penalty)
+        change, decrease = quadratic.step(model.theta, sums.gradient)
+        objective = sums.loss + penalty.value(model.theta) - decrease
+        model.theta = model.theta + change
+        return SideFit(objective, quadratic, model)
+
+    def at_rows(self, model: NodeModel) -> tuple[Floats, Floats]:
+        """Coefficients and intercepts for the columns that rows hold."""
+        return self._units(model).at_rows(model.theta)
+
+    def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
+        """Store every row's residual, for the split search."""
+        tasks = []
+        for node, model in zip(ids, models, strict=True):
+            given = self.at_rows(model)
+            parts = on_rows.n_parts(model.count // self._backend.n_shards)
+            tasks += [(node, part, parts, *given, self._loss) for part in range(parts)]
+        self._backend.each(on_rows.set_residuals, tasks)
+
+
+def _with_fewer(weights: Floats, is_left_out: NDArray[np.bool_], hessian: Floats) -> Floats:
+    """What weights say, said without some of the columns, as nearly as the rows can tell.
+
+    The Hessian has a row for every weight and intercept; the intercepts are free.
+    """
+    n_outputs = len(weights)
+    full = np.column_stack([weights, np.zeros(n_outputs)]).ravel()
+    out = np.tile(np.append(is_left_out, False), n_outputs)
+    missed = hessian[np.ix_(~out, out)] @ full[out]
+    full[~out] += np.linalg.lstsq(hessian[np.ix_(~out, ~out)], missed, rcond=None)[0]
+    full[out] = 0.0
+    return full.reshape(n_outputs, -1)[:, :-1]
+
+
+def _hessian(grams: Floats, n_outputs: int) -> Floats:
+    """One matrix per pair of outputs to (outputs, columns, outputs, columns)."""
+    if n_outputs == 1:
+        return grams[:, :, None]
+    size = grams.shape[1]
+    out = np.empty((n_outputs, size, n_outputs, size))
+    for gram, k, other in zip(grams, *np.tril_indices(n_outputs), strict=True):
+        out[k, :, other] = out[other, :, k] = gram
+    return out

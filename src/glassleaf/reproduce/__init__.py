@@ -1,1 +1,0 @@
-"""The evaluation of Broelemann & Kasneci (2019), run again: ``python -m glassleaf.reproduce``."""

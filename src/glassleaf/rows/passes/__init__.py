@@ -1,0 +1,87 @@
+"""The training rows, and every function that touches them.
+
+Each function takes a :class:`Rows` and a node and returns small arrays that can be added over
+rows, or changes nothing but the rows' own state: order, units, the vectors of the next search. The
+rows of a node lie next to each other, so that kernels run over a plain range; ``route`` keeps it
+so.
+
+There is a module per kind of pass: ``models`` (loss, gradient, Hessian; ``segments`` has them of
+several sets of rows at once), ``bins`` (sums per bin) and ``routing``. ``data`` are the rows
+themselves, ``statistics`` what is known of them before their model, ``curves`` columns made of
+others.
+
+Dense columns are standardized over all rows. Where those of a node lie so far out or so close
+together that sums of squares would lose digits, ``move_dense`` puts them into the node's own units.
+"""
+
+from glassleaf.rows.passes.bins import (
+    BinSums,
+    bin_sums,
+    residual_squares,
+    set_loss_differences,
+    set_newton_residuals,
+    set_residuals,
+    set_target,
+)
+from glassleaf.rows.passes.curves import DrawnCurve, curve_products, set_curves
+from glassleaf.rows.passes.data import (
+    LEFT,
+    NEITHER,
+    RIGHT,
+    BinSets,
+    Rows,
+    clip_dense,
+    move_dense,
+    n_parts,
+    take_back,
+    widen,
+)
+from glassleaf.rows.passes.models import ModelSums, held_loss, model_sums
+from glassleaf.rows.passes.routing import cover, merge, rename, route
+from glassleaf.rows.passes.segments import (
+    BorderRows,
+    SegmentSums,
+    border_rows,
+    moved_sums,
+    segment_sums,
+)
+from glassleaf.rows.passes.statistics import Ranges, column_ranges, node_statistics, target_sums
+
+__all__ = [
+    "BinSets",
+    "BinSums",
+    "BorderRows",
+    "DrawnCurve",
+    "LEFT",
+    "ModelSums",
+    "NEITHER",
+    "RIGHT",
+    "Ranges",
+    "Rows",
+    "SegmentSums",
+    "bin_sums",
+    "border_rows",
+    "clip_dense",
+    "column_ranges",
+    "cover",
+    "curve_products",
+    "held_loss",
+    "merge",
+    "model_sums",
+    "move_dense",
+    "moved_sums",
+    "n_parts",
+    "node_statistics",
+    "rename",
+    "residual_squares",
+    "route",
+    "segment_sums",
+    "set_curves",
+    "set_loss_differences",
+    "set_newton_residuals",
+    "set_residuals",
+    "set_target",
+    "take_back",
+    "target_sums",
+    "widen",
+]

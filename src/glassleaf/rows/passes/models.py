@@ -1,0 +1,234 @@
+"""Pass one: loss, gradient and Hessian of a node's rows at given parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import _kernels
+from glassleaf._kernels.scratch import scratch
+from glassleaf.losses import FAR_WRONG, BinaryLogLoss, Loss, MulticlassLogLoss
+from glassleaf.rows.passes.data import Rows, both_or_none, is_uniform, part_of
+
+Floats = NDArray[np.float64]
+
+# Rows whose scaled copy stays in the processor's cache.
+_CHUNK_ROWS = 4_096
+# With more dense columns per factor, a product of matrices for each factor takes less time than one
+# for all, before which the products of columns have to be written down.
+_COLUMNS_PER_FACTOR = 2
+
+
+@dataclass(frozen=True)
+class ModelSums:
+    """Sums over a node's rows at given parameters; the last column is the constant 1.
+
+    The Hessian is given as one matrix for every pair of outputs, (0, 0), (1, 0), (1, 1) and so on,
+    of which the lower triangle counts.
+    """
+
+    loss: float
+    gradient: Floats  # (outputs, kept columns + 1)
+    hessian: Floats | None  # (pairs of outputs, kept columns + 1, kept columns + 1)
+
+    def __add__(self, other: ModelSums) -> ModelSums:
+        return ModelSums(
+            self.loss + other.loss,
+            self.gradient + other.gradient,
+            both_or_none(np.add, self.hessian, other.hessian),
+        )
+
+
+def raw_prediction(rows: Rows, start: int, stop: int, coef: Floats, intercept: Floats) -> Floats:
+    """Linear predictors of some rows, shape (rows, outputs)."""
+    out = np.empty((stop - start, len(intercept)))
+    _kernels.predict_raw(rows.dense, *rows.sparse.arrays, coef, intercept, start, stop, out)
+    return out
+
+
+def derivatives(
+    rows: Rows,
+    start: int,
+    stop: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+    with_hessian: bool = False,
+) -> tuple[Floats, Floats, Floats]:
+    """Loss, slope (rows, outputs) and packed curvature (rows, pairs of outputs) of some rows."""
+    n_outputs = len(intercept)
+    raw = raw_prediction(rows, start, stop, coef, intercept)
+    given = raw.ravel() if n_outputs == 1 else raw
+    value, slope, curvature = loss.derivatives(rows.target[start:stop], given, with_hessian)
+    n_pairs = n_outputs * (n_outputs + 1) // 2 if with_hessian else 0
+    packed = curvature.reshape(stop - start, n_pairs) if with_hessian else np.zeros((0, 0))
+    return value, slope.reshape(stop - start, n_outputs), packed
+
+
+def model_sums(
+    rows: Rows,
+    node: int,
+    part: int,
+    parts: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+    with_hessian: bool,
+) -> ModelSums:
+    """Loss, gradient and (if asked for) Hessian, summed over a part of the node's rows."""
+    start, stop = part_of(rows, node, part, parts)
+    given = (rows, start, stop, coef, intercept)
+    is_ours = type(loss) in _KERNEL_OF_LOSS  # one derived from it may have other derivatives
+    total = _sums_in_one_kernel if is_ours else _sums_of_any_loss
+    value, gradient, curvature = total(*given, loss, with_hessian)
+    if not with_hessian:
+        return ModelSums(value, gradient, None)
+    here = (rows, start, stop)
+    if loss.n_outputs == 1:
+        hessian = _gram(*here, curvature[:, 0] * rows.weight[start:stop])[None]
+    elif is_ours:
+        hessian = _hessian_of_shares(*here, curvature, loss.n_outputs)
+    else:
+        hessian = _grams(*here, curvature, np.arange(curvature.shape[1]))
+    return ModelSums(value, gradient, hessian)
+
+
+def _sums_of_any_loss(
+    rows: Rows,
+    start: int,
+    stop: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+    with_hessian: bool,
+) -> tuple[float, Floats, Floats]:
+    """Loss and gradient, and the curvature of every row, without its weight, if asked for."""
+    weight = rows.weight[start:stop]
+    value, slope, curvature = derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
+    gradient = column_sums(rows, start, stop, slope * weight[:, None])
+    return float(np.dot(weight, value)), gradient, curvature
+
+
+def column_sums(rows: Rows, start: int, stop: int, factors: Floats) -> Floats:
+    """For every factor (a column of ``factors``) its sums with every column, and with the 1."""
+    out = np.empty((factors.shape[1], rows.n_kept + 1))
+    _kernels.sum_columns(rows.dense, *rows.sparse.arrays, factors, start, stop, out)
+    return out
+
+
+# Losses of classes need most passes: theirs are one kernel each.
+_KERNEL_OF_LOSS: dict[type[Loss], Callable[..., float]] = {
+    BinaryLogLoss: _kernels.sum_log_loss,
+    MulticlassLogLoss: _kernels.sum_multiclass_log_loss,
+}
+
+
+def _sums_in_one_kernel(
+    rows: Rows,
+    start: int,
+    stop: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+    with_hessian: bool,
+) -> tuple[float, Floats, Floats]:
+    n_outputs = loss.n_outputs
+    gradient = np.empty((n_outputs, rows.n_kept + 1))
+    n_curved = stop - start if with_hessian else 0
+    curvature = np.empty((n_curved, n_outputs * (n_outputs + 1) // 2))
+    given = (rows.dense, *rows.sparse.arrays, rows.target, rows.weight, coef, intercept, FAR_WRONG)
+    value = _KERNEL_OF_LOSS[type(loss)](*given, start, stop, gradient, curvature)
+    return value, gradient, curvature
+
+
+def _hessian_of_shares(
+    rows: Rows, start: int, stop: int, curvature: Floats, n_outputs: int
+) -> Floats:
+    """The Hessian of a softmax, all pairs of outputs; only its lower triangles count.
+
+    Shares sum to one, so that what an output has with itself is minus what it has with the others.
+    """
+    one, other = np.tril_indices(n_outputs)
+    mixed, itself = np.flatnonzero(one != other), np.flatnonzero(one == other)
+    found = _grams(rows, start, stop, curvature, mixed)
+    out = np.zeros((len(one), *found.shape[1:]))
+    out[mixed] = found
+    for gram, pair in zip(found, mixed, strict=True):
+        for output in (one[pair], other[pair]):
+            out[itself[output]] -= gram
+    return out
+
+
+def _gram(rows: Rows, start: int, stop: int, factor: Floats) -> Floats:
+    """Sums of factor times the products of all pairs of columns, the constant 1 last.
+
+    Only the lower triangle counts.
+    """
+    size = rows.n_kept + 1
+    gram = np.zeros((size, size))
+    _put_dense(gram, _dense_gram(rows.dense[start:stop], factor))
+    if rows.n_sparse:
+        given = (*rows.sparse.arrays, rows.dense, factor, start, stop)
+        _kernels.sum_sparse_gram(*given, gram)
+    return gram
+
+
+def _grams(
+    rows: Rows, start: int, stop: int, curvature: Floats, places: NDArray[np.intp]
+) -> Floats:
+    """The same for several factors: the weight times those columns of ``curvature``."""
+    n_dense, size = rows.dense.shape[1], rows.n_kept + 1
+    out = np.zeros((size, size, len(places)))
+    given = (rows.dense, curvature, rows.weight, places, start, stop, out)
+    if n_dense < _COLUMNS_PER_FACTOR * len(places):
+        _kernels.sum_dense_grams(*given)
+    else:
+        weight = rows.weight[start:stop]
+        for k, place in enumerate(places):
+            of_dense = _dense_gram(rows.dense[start:stop], curvature[:, place] * weight)
+            _put_dense(out[:, :, k], of_dense)
+    if rows.n_sparse:
+        _kernels.sum_sparse_grams(*rows.sparse.arrays, *given)
+    return np.ascontiguousarray(np.moveaxis(out, 2, 0))
+
+
+def _dense_gram(dense: Floats, factor: Floats) -> Floats:
+    """Sums of factor times the products of dense columns, the constant 1 last.
+
+    ``np.dot`` lets other threads go on meanwhile; the operator ``@`` does not for few columns.
+    """
+    if factor.min(initial=0.0) < 0:  # as between two classes
+        gram = -_dense_gram(dense, np.maximum(-factor, 0.0))
+        return gram if factor.max() <= 0 else gram + _dense_gram(dense, np.maximum(factor, 0.0))
+    n_rows, n_columns = dense.shape
+    products = np.zeros((n_columns + 1, n_columns + 1))
+    if is_uniform(factor):
+        products[:-1, :-1] = np.dot(dense.T, dense)
+        products[-1, :-1], products[-1, -1] = np.dot(np.ones(n_rows), dense), n_rows
+        return np.asarray(factor[0] * products)
+    memory = scratch("scaled", (min(n_rows, _CHUNK_ROWS), n_columns + 1))
+    for first in range(0, n_rows, _CHUNK_ROWS):
+        last = min(first + _CHUNK_ROWS, n_rows)
+        scaled = memory[: last - first]
+        _kernels.scale_rows(dense, factor, first, last, scaled)
+        # The product of a matrix with itself is half the work of any other, and numpy knows it.
+        products += np.dot(scaled.T, scaled)
+    return products
+
+
+def _put_dense(gram: Floats, of_dense: Floats) -> None:
+    """Put the products of the dense columns and the constant into those of all columns."""
+    n_dense = len(of_dense) - 1
+    gram[:n_dense, :n_dense] = of_dense[:-1, :-1]
+    gram[-1, :n_dense], gram[-1, -1] = of_dense[-1, :-1], of_dense[-1, -1]
+
+
+def held_loss(rows: Rows, node: int, coef: Floats, intercept: Floats, loss: Loss) -> float:
+    """Loss of a node's rows that are set aside."""
+    assert rows.held is not None
+    start, stop = rows.spans[node]
+    value, _, _ = derivatives(rows, start, stop, coef, intercept, loss)
+    return float(rows.held[start:stop] @ value)

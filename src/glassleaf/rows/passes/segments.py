@@ -1,0 +1,181 @@
+"""Sets of a node's rows, apart by the bins of a feature: sums of pass one; rows near a border."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.losses import Loss
+from glassleaf.rows.passes.data import LEFT, NEITHER, RIGHT, BinSets, Rows, sets_of_rows
+from glassleaf.rows.passes.models import ModelSums, derivatives, model_sums
+from glassleaf.rows.passes.statistics import node_statistics
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SegmentSums:
+    """Statistics of several sets of rows, and sums at given parameters; the first axis is the set.
+
+    The other axes are those of ``ModelSums``. Models of the sets, and of unions of them, can be
+    fitted from these.
+    """
+
+    statistics: Floats
+    loss: Floats
+    gradient: Floats
+    hessian: Floats
+
+    def __add__(self, other: SegmentSums) -> SegmentSums:
+        return SegmentSums(
+            self.statistics + other.statistics,
+            self.loss + other.loss,
+            self.gradient + other.gradient,
+            self.hessian + other.hessian,
+        )
+
+    def beside(self, other: SegmentSums) -> SegmentSums:
+        """The sums of these sets, then those of others."""
+        return SegmentSums(
+            np.concatenate([self.statistics, other.statistics]),
+            np.concatenate([self.loss, other.loss]),
+            np.concatenate([self.gradient, other.gradient]),
+            np.concatenate([self.hessian, other.hessian]),
+        )
+
+    def combined(self, members: Floats) -> SegmentSums:
+        """Sums over combinations of the sets: each has a row that says how often a set counts."""
+
+        def add(sums: Floats) -> Floats:
+            flat = members @ sums.reshape(len(sums), -1)
+            return flat.reshape(-1, *sums.shape[1:])
+
+        return SegmentSums(
+            add(self.statistics), add(self.loss), add(self.gradient), add(self.hessian)
+        )
+
+    def take(self, which: Sequence[int]) -> SegmentSums:
+        """The sums of some of the sets."""
+        return SegmentSums(
+            self.statistics[which], self.loss[which], self.gradient[which], self.hessian[which]
+        )
+
+    def of(self, index: int) -> ModelSums:
+        """The sums of one set."""
+        return ModelSums(float(self.loss[index]), self.gradient[index], self.hessian[index])
+
+
+def segment_sums(
+    rows: Rows,
+    node: int,
+    sets: BinSets,
+    n_sets: int,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+) -> SegmentSums:
+    """Statistics, loss, gradient and Hessian of a node's rows, apart by the bins of a feature."""
+    start, stop = rows.spans[node]
+    set_of_row = sets_of_rows(rows, start, stop, sets)
+    order = np.argsort(set_of_row, kind="stable")
+    ends = np.cumsum([0, *np.bincount(set_of_row, minlength=n_sets)])
+    places = [order[first:last] for first, last in pairwise(ends)]
+    return _sums_of_sets(rows, start, places, coef, intercept, loss)
+
+
+def moved_sums(
+    rows: Rows,
+    node: int,
+    sides: BinSets,
+    place: int,
+    last_left: float,
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+) -> SegmentSums:
+    """The same of the rows that a new border moves from right to left, and from left to right.
+
+    Left of it are those whose dense column ``place`` is at most ``last_left``.
+    """
+    start, stop = rows.spans[node]
+    side = sets_of_rows(rows, start, stop, sides)
+    is_left = rows.dense[start:stop, place] <= last_left
+    places = [np.flatnonzero((side == RIGHT) & is_left), np.flatnonzero((side == LEFT) & ~is_left)]
+    return _sums_of_sets(rows, start, places, coef, intercept, loss)
+
+
+def _sums_of_sets(
+    rows: Rows,
+    start: int,
+    places: Sequence[NDArray[np.intp]],
+    coef: Floats,
+    intercept: Floats,
+    loss: Loss,
+) -> SegmentSums:
+    statistics, sums = [], []
+    for own_places in places:
+        own = _copy(rows, start, own_places)
+        statistics.append(node_statistics(own, 0, loss))
+        sums.append(model_sums(own, 0, 0, 1, coef, intercept, loss, True))
+    return SegmentSums(
+        np.array(statistics),
+        np.array([one.loss for one in sums]),
+        np.array([one.gradient for one in sums]),
+        np.array([one.hessian for one in sums]),
+    )
+
+
+def _copy(rows: Rows, start: int, places: NDArray[np.intp]) -> Rows:
+    """The rows ``start + places`` as those of node 0, without what only a search needs."""
+    dense, target, weight = (
+        np.take(own[start:], places, axis=0) for own in (rows.dense, rows.target, rows.weight)
+    )
+    sparse = rows.sparse.taken(start, places) if rows.n_sparse else rows.sparse
+    spans = {0: (0, len(places))}
+    return Rows(dense, sparse, rows.n_sparse, target, weight, [], spans, np.zeros((0, 0)))
+
+
+@dataclass(frozen=True)
+class BorderRows:
+    """Rows near a border: their value of the column, and the loss on the left minus the right."""
+
+    value: Floats
+    difference: Floats
+    weight: Floats
+    is_left: NDArray[np.bool_]
+
+    def __add__(self, other: BorderRows) -> BorderRows:
+        return BorderRows(
+            np.concatenate([self.value, other.value]),
+            np.concatenate([self.difference, other.difference]),
+            np.concatenate([self.weight, other.weight]),
+            np.concatenate([self.is_left, other.is_left]),
+        )
+
+
+def border_rows(
+    rows: Rows,
+    node: int,
+    sides: BinSets,
+    place: int,
+    left: tuple[Floats, Floats],
+    right: tuple[Floats, Floats],
+    loss: Loss,
+) -> BorderRows:
+    """The rows in bins on either side of a border, with their dense column ``place``.
+
+    ``left`` and ``right`` are coefficients and intercepts.
+    """
+    start, stop = rows.spans[node]
+    side = sets_of_rows(rows, start, stop, sides)
+    near = np.flatnonzero(side != NEITHER)
+    own = _copy(rows, start, near)
+    on_left, _, _ = derivatives(own, 0, len(near), *left, loss)
+    on_right, _, _ = derivatives(own, 0, len(near), *right, loss)
+    value = np.ascontiguousarray(own.dense[:, place])
+    difference = (on_left - on_right) * own.weight
+    return BorderRows(value, difference, own.weight, side[near] == LEFT)

@@ -1,0 +1,146 @@
+"""Parts of a training set as they came in, and the functions of them that preparation adds up.
+
+A :class:`Part` is some of the rows of a table with their targets and weights. Everything that is
+learned before the tree grows (categories, bins, moments, transforms) is a sum of these functions
+over all parts, as everything later is a sum of functions of ``rows.Rows``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.losses import Loss
+from glassleaf.tables.binning import FeatureBins, number_codes
+from glassleaf.tables.design import NumberTerm, Terms
+from glassleaf.tables.summaries import (
+    CategorySummary,
+    Several,
+    TargetSummary,
+    moments_of,
+    summarize_numbers,
+    summarize_target,
+)
+from glassleaf.tables.table import Column, Table, column_name, raw_matrix
+from glassleaf.tables.transforms import Knots
+from glassleaf.tree.tree import term_matrix
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of positive weight; ``number`` is the part's place among all."""
+
+    table: Table
+    y: Floats
+    weight: Floats
+    number: int = 0
+
+    def weight_if(self, weighted: bool) -> Floats | None:
+        """The weights, or None where all rows of all parts have the same."""
+        return self.weight if weighted else None
+
+
+@dataclass(frozen=True)
+class TargetUnits:
+    """In which units targets are handed to a loss, and the raw prediction to start from."""
+
+    loss: Loss
+    center: float
+    scale: float
+    start: Floats
+
+    def targets(self, y: Floats) -> Floats:
+        """Targets in these units."""
+        return (y - self.center) / self.scale
+
+    def slope(self, part: Part) -> Floats:
+        """Weighted gradients of the loss at the best constant, one column per output."""
+        y = self.targets(part.y)
+        raw = np.tile(self.start, (len(y), 1))
+        given = raw.ravel() if self.loss.n_outputs == 1 else raw
+        _, slope, _ = self.loss.derivatives(y, given, with_hessian=False)
+        return slope.reshape(len(y), self.loss.n_outputs) * part.weight[:, None]
+
+
+def summarize_targets(part: Part, limit: float) -> TargetSummary:
+    """Targets, weights and number of rows."""
+    return summarize_target(part.y, part.weight, part.number, limit)
+
+
+def summarize_columns(
+    part: Part,
+    chosen: Sequence[int],
+    categorical: Sequence[int],
+    with_values: Sequence[int],
+    weighted: bool,
+    limit: float,
+) -> Several:
+    """A summary of every chosen column; some are ``categorical``, some need all their values."""
+    for j in chosen:
+        if j not in categorical and part.table.holds_text(j):
+            raise ValueError(
+                f"Column {column_name(part.table, j)!r} holds text, but categorical_features does"
+                " not name it. Add it there, use categorical_features='from_dtype', or drop the"
+                " column."
+            )
+    numeric = [j for j in chosen if j not in categorical]
+    values = part.table.numeric_columns(numeric) if numeric else []
+    value_of = dict(zip(numeric, values, strict=True))
+    weight = part.weight_if(weighted)
+    return Several(
+        summarize_numbers(value_of[j], weight, j in with_values, limit)
+        if j in value_of
+        else _summarize_categories(part.table, j)
+        for j in chosen
+    )
+
+
+def _summarize_categories(table: Table, column: int) -> CategorySummary:
+    labels = table.labels(column)
+    present = labels.codes[labels.codes >= 0]
+    counts = np.bincount(present, minlength=len(labels.values)).tolist()
+    found = {label: n for label, n in zip(labels.values, counts, strict=True) if n}
+    return CategorySummary(column_name(table, column), found, len(labels.codes) - len(present))
+
+
+def summarize_transformed(part: Part, knots: Mapping[int, Knots], weighted: bool) -> Several:
+    """Summaries of transformed columns."""
+    weight = part.weight_if(weighted)
+    return Several(
+        summarize_numbers(own(part.table.numeric(j)), weight, False, np.inf)
+        for j, own in knots.items()
+    )
+
+
+def bin_slopes(part: Part, features: Sequence[FeatureBins], units: TargetUnits) -> Several:
+    """Sums of the loss's gradient at the start per bin of some numeric columns."""
+    slope = units.slope(part)
+    sums = []
+    for bins in features:
+        codes = number_codes(bins, part.table.numeric(bins.column))
+        per_bin = [np.bincount(codes, own, bins.n_bins)[: bins.n_values] for own in slope.T]
+        sums.append(np.column_stack(per_bin))
+    return Several(sums)
+
+
+def term_products(
+    part: Part, terms: Sequence[NumberTerm], units: TargetUnits, weighted: bool
+) -> Several:
+    """Products of dense terms with each other, and with the loss's gradient at the start."""
+    columns = np.empty((len(terms), len(part.y)))
+    for own, item in zip(columns, terms, strict=True):
+        own[:] = item.standardized(part.table.numeric(item.column))
+    given = columns * part.weight if weighted else columns
+    return Several([given @ columns.T, columns @ units.slope(part)])
+
+
+def term_moments(part: Part, columns: Sequence[Column], terms: Terms, weighted: bool) -> Several:
+    """Moments of every term, for models that are not linear."""
+    weight = part.weight_if(weighted)
+    matrix = term_matrix(raw_matrix(part.table, columns), terms)
+    return Several(moments_of(np.ascontiguousarray(column), weight) for column in matrix.T)

@@ -1,0 +1,325 @@
+"""For those who have to answer for a model: scores per group, and a card to be filed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import log_loss, roc_auc_score
+
+from glassleaf._version import __version__
+from glassleaf.checks import changed_parameters
+from glassleaf.errors import describe
+from glassleaf.explanations import words
+from glassleaf.explanations.explain import explain
+from glassleaf.explanations.formulas import formula, function_lists, link_text, without_ends
+from glassleaf.explanations.leaf_scores import target_numbers
+from glassleaf.explanations.model import ModelExplanation
+from glassleaf.explanations.record import Record
+from glassleaf.show.text.markdown import escaped, table
+from glassleaf.show.text.model import check_max_terms, seen_text, target_text
+from glassleaf.tree.fitted import Fitted, fitted
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GroupScores(Record):
+    """The model on the rows of one group.
+
+    ``scores`` are, for classes: the share predicted to be of the favorable class
+    (``selection_rate``), of those that are of it (``true_positive_rate``) and of those that are
+    not (``false_positive_rate``), mean target and mean prediction of that class, AUC and log loss;
+    for numbers: mean target, mean prediction, mean error, mean absolute error and root of the mean
+    squared error. NaN where a group has no such rows. ``ratio`` is the selection rate (or mean
+    prediction) as a share of the largest among the groups. ``by`` is the column that makes the
+    groups, empty if it has no name; ``favorable`` the class, None for numbers.
+    """
+
+    by: str
+    favorable: Any
+    group: str
+    rows: int
+    share: float
+    scores: dict[str, float]
+    ratio: float
+
+
+def group_scores(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    by: Any,
+    *,
+    favorable: Any = None,
+    sample_weight: Any = None,
+) -> list[GroupScores]:
+    """Scores of a model for every group of rows.
+
+    Parameters
+    ----------
+    estimator : fitted model tree
+    X : table of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    by : name of a column of X, or array-like of shape (n_samples,)
+        What makes the groups. It need not be a feature of the model: give the values then.
+    favorable : class label, default=None
+        The class that is good to get. Classes need it, numbers have none.
+    sample_weight : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    list of GroupScores
+        The largest group first.
+    """
+    model = fitted(estimator, needs_coefficients=False)
+    matrix = model.matrix(X)
+    groups = _groups(X, by, len(matrix))
+    column = by if isinstance(by, str) else str(getattr(by, "name", None) or "")
+    weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, float)
+    output = _favorable_output(model, favorable)
+    target = target_numbers(model, y, output, len(matrix))
+    found = {}
+    for name in dict.fromkeys(groups.tolist()):
+        here = groups == name
+        found[name] = (here, _scores(model, matrix[here], target[here], weight[here], output))
+    key = "mean_prediction" if model.classes is None else "selection_rate"
+    largest = max(scores[key] for _, scores in found.values())
+    out = [
+        GroupScores(
+            by=column,
+            favorable=favorable,
+            group=name,
+            rows=int(here.sum()),
+            share=float(weight[here].sum() / weight.sum()),
+            scores=scores,
+            ratio=scores[key] / largest if largest > 0 else np.nan,
+        )
+        for name, (here, scores) in found.items()
+    ]
+    return sorted(out, key=lambda group: -group.rows)
+
+
+def _favorable_output(model: Fitted, favorable: Any) -> int:
+    if model.classes is None:
+        if favorable is not None:
+            raise ValueError(f"favorable={describe(favorable)}: the model predicts no classes.")
+        return 0
+    if favorable not in model.classes:
+        labels = ", ".join(map(repr, model.classes))
+        raise ValueError(
+            f"favorable={describe(favorable)}: say which class is good to get, of {labels}."
+        )
+    return model.classes.index(favorable)
+
+
+def _groups(X: Any, by: Any, n_rows: int) -> NDArray[Any]:
+    if isinstance(by, str):
+        if not nw.dependencies.is_into_dataframe(X) or by not in nw.from_native(X).columns:
+            raise ValueError(f"by={by!r} is not a column of X; give the values instead.")
+        by = nw.from_native(X, eager_only=True)[by].to_list()
+    names = np.array(["(missing)" if _is_gap(value) else str(value) for value in list(by)])
+    if len(names) != n_rows:
+        raise ValueError(f"by has {len(names)} entries, but X has {n_rows} rows.")
+    return names
+
+
+def _is_gap(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _scores(
+    model: Fitted, matrix: Floats, target: Floats, weight: Floats, output: int
+) -> dict[str, float]:
+    prediction = model.prediction(model.raw(matrix))
+    own = prediction[:, output]
+    out = {
+        "mean_target": _mean(target, weight),
+        "mean_prediction": _mean(own, weight),
+    }
+    if model.classes is None:
+        error = own - target
+        return out | {
+            "mean_error": _mean(error, weight),
+            "mean_absolute_error": _mean(np.abs(error), weight),
+            "root_mean_squared_error": float(np.sqrt(_mean(error**2, weight))),
+        }
+    chosen = (prediction.argmax(axis=1) == output).astype(np.float64)
+    is_target = target > 0
+    both = bool(is_target.any() and not is_target.all())
+    return out | {
+        "selection_rate": _mean(chosen, weight),
+        "true_positive_rate": _mean(chosen[is_target], weight[is_target]),
+        "false_positive_rate": _mean(chosen[~is_target], weight[~is_target]),
+        "auc": float(roc_auc_score(is_target, own, sample_weight=weight)) if both else np.nan,
+        "log_loss": float(
+            log_loss(
+                is_target, np.column_stack([1 - own, own]), sample_weight=weight,
+                labels=[False, True],
+            )
+        ),
+    }  # fmt: skip
+
+
+def _mean(values: Floats, weight: Floats) -> float:
+    return float(np.average(values, weights=weight)) if weight.sum() > 0 else np.nan
+
+
+# --- the card ------------------------------------------------------------------------------------
+
+
+def model_card(
+    estimator: Any,
+    *,
+    name: str = "Model tree",
+    purpose: str = "",
+    data: str = "",
+    limits: str = "",
+    contact: str = "",
+    scores: Mapping[str, float] | None = None,
+    groups: Sequence[GroupScores] = (),
+    max_terms: int | None = None,
+) -> str:
+    """A model card in Markdown: what the model is, what it says, how well, for whom.
+
+    Parameters
+    ----------
+    estimator : fitted model tree
+    name, purpose, data, limits, contact : str
+        What only you can say: the model's name, what it is for, what it was trained on, what it
+        must not be used for, who answers for it. Left empty, they appear as open questions.
+    scores : dict of name to number, default=None
+        Scores on held-out rows.
+    groups : sequence of GroupScores, default=()
+        From ``group_scores``.
+    max_terms : int or None, default=None
+        Terms of every formula that are written down, the most influential first; None: all.
+
+    Returns
+    -------
+    str
+    """
+    check_max_terms(max_terms)
+    explanation = explain(estimator)
+    open_question = "*To be filled in.*"
+    parts = [
+        f"# {escaped(name, 200)}",
+        "## Purpose\n\n" + (escaped(purpose, 10_000) or open_question),
+        "## Model\n\n" + _model_part(estimator, explanation),
+        "## Training data\n\n" + _data_part(explanation, escaped(data, 10_000) or open_question),
+        "## Performance\n\n" + _score_part(scores) + _group_part(groups),
+        "## What it says\n\n" + _leaf_part(explanation, max_terms),
+        "## Features\n\n" + _feature_part(explanation),
+        "## Limits and risks\n\n"
+        + (escaped(limits, 10_000) or open_question)
+        + _limit_notes(explanation),
+        "## Contact\n\n" + (escaped(contact, 1000) or open_question),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _model_part(estimator: Any, explanation: ModelExplanation) -> str:
+    n, depth = len(explanation.leaves), max(node.depth for node in explanation.nodes)
+    shape = (
+        f"A decision tree with {n} leaves (depth {depth}) and a formula in each of them."
+        if n > 1
+        else "A single formula; no question is asked before."
+    )
+    link = link_text(explanation.link, explanation.classes)
+    given = ", ".join(f"{name}={value}" for name, value in changed_parameters(estimator).items())
+    origin = (
+        f"{type(estimator).__name__}({given}), fitted with the loss {explanation.loss}; all other"
+        f" settings on which results depend are the defaults. Written by glassleaf {__version__}."
+    )
+    return f"{shape} {escaped(link, 500)}.\n\n{escaped(origin, 3000)}"
+
+
+def _data_part(explanation: ModelExplanation, said: str) -> str:
+    root = explanation.nodes[0]
+    return (
+        f"{said}\n\n{explanation.rows:,} rows, {len(explanation.features)} features;"
+        f" {escaped(target_text(explanation, root.target), 500)}."
+    )
+
+
+def _score_part(scores: Mapping[str, float] | None) -> str:
+    if not scores:
+        return "*No scores were given.*"
+    rows = [[escaped(name), words.number(float(value), 4)] for name, value in scores.items()]
+    return table(["score", "value"], rows)
+
+
+def _group_part(groups: Sequence[GroupScores]) -> str:
+    """A table for every column that makes groups."""
+    by_column: dict[str, list[GroupScores]] = {}
+    for group in groups:
+        by_column.setdefault(group.by, []).append(group)
+    return "".join(_group_table(column, own) for column, own in by_column.items())
+
+
+def _group_table(column: str, groups: Sequence[GroupScores]) -> str:
+    names = list(groups[0].scores)
+    rows = [
+        [
+            escaped(group.group), str(group.rows),
+            *(words.number(group.scores[name], 4) for name in names),
+            words.number(group.ratio, 4),
+        ]
+        for group in groups
+    ]  # fmt: skip
+    by = escaped(column, 100)
+    header = [
+        by or "group",
+        "rows",
+        *(name.replace("_", " ") for name in names),
+        "ratio to the highest",
+    ]
+    title = f"\n\n### By {by or 'group'}\n\n"
+    favorable = groups[0].favorable
+    if favorable is not None:
+        title += f"Targets, predictions and rates are of the class {escaped(str(favorable))}.\n\n"
+    return title + table(header, rows)
+
+
+def _leaf_part(explanation: ModelExplanation, max_terms: int | None) -> str:
+    rows = []
+    for leaf in explanation.leaves:
+        scores = [formula(explanation, leaf, k, max_terms) for k in range(len(explanation.outputs))]
+        said = target_text(explanation, leaf.target)
+        rows.append(
+            [
+                str(leaf.leaf), escaped(leaf.rule_text, 500), str(leaf.rows),
+                escaped(said, 300), "<br>".join(escaped(score, 100_000) for score in scores),
+            ]
+        )  # fmt: skip
+    out = table(["leaf", "rule", "rows", "target", "score"], rows)
+    for intro, texts in function_lists(explanation, max_terms):
+        out += f"\n\n{escaped(intro, 500)}:\n\n"
+        out += "\n".join(f"- {escaped(text, 4000)}" for text in texts)
+    return out
+
+
+def _feature_part(explanation: ModelExplanation) -> str:
+    by_name = {feature.name: feature for feature in explanation.features}
+    rows = []
+    for name in explanation.importance:
+        feature = by_name[name]
+        effect, gain = words.percent(feature.effect_share), words.percent(feature.gain_share)
+        rows.append([escaped(name), seen_text(feature), effect, gain])
+    return table(["feature", "seen in training", "share of the effect", "share of the gain"], rows)
+
+
+def _limit_notes(explanation: ModelExplanation) -> str:
+    beyond = "every number counts as the nearest end."
+    names = without_ends(explanation)
+    if names:
+        listed = ", ".join(escaped(name) for name in names)
+        beyond = f"it extrapolates along {listed}; with `clamp=True` it would not."
+    return (
+        "\n\nThe model describes associations in its training data, not causes. Beyond the ranges"
+        f" that it saw, {beyond}"
+    )

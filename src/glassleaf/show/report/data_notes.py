@@ -1,0 +1,218 @@
+"""Notes on the test data: gaps, categories never seen, drift against the records of training.
+
+A model keeps, of its training rows, the share of every category and of missing values, mean and
+spread of the terms, the ranges of the numbers and the rows of every leaf. Test rows are compared
+with these:
+
+* ``stability``: population stability index (PSI), the sum of ``(q - p) ln(q / p)`` over categories
+  or leaves, with the shares p in training and q in test. Usual reading: below 0.1 stable, above
+  0.25 changed. Shares of less than half a test row count as half a row.
+* ``shift`` of a number: difference of the means (of the term: transformed, gaps filled as the
+  model does) in standard deviations of training.
+* ``outside``: share of numbers below or above the range of training.
+
+Shares and means are weighted, in training as in test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, poisson
+
+from glassleaf.explanations.model import Feature, ModelExplanation
+from glassleaf.explanations.record import Record
+from glassleaf.show.report.scores import effective_rows
+
+Floats = NDArray[np.float64]
+
+# From here on a change is worth a look, or large.
+STABILITY = (0.1, 0.25)
+SHIFT = (0.25, 0.5)
+GAPS = (0.02, 0.1)
+OUTSIDE = (0.01, 0.05)
+_CERTAINTY = 0.99
+_NORMAL_QUANTILE = 2.6
+
+
+@dataclass(frozen=True)
+class FeatureNote(Record):
+    """One feature in training and in test; None where training kept nothing to compare with.
+
+    ``level`` is 0, 1 (worth a look) or 2 (a large change); ``remarks`` say why in words.
+    """
+
+    feature: str
+    column: int
+    missing_training: float | None
+    missing_test: float
+    new_share: float
+    new_categories: tuple[str, ...]
+    outside: float
+    shift: float | None
+    stability: float | None
+    level: int
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DataNotes(Record):
+    """All features, and the stability of the leaves' shares."""
+
+    rows: int
+    features: tuple[FeatureNote, ...]
+    leaf_stability: float
+    leaf_level: int
+
+
+def data_notes(
+    explanation: ModelExplanation,
+    matrix: Floats,
+    weight: Floats,
+    new_categories: Mapping[int, tuple[Any, ...]],
+    leaf_shares: Floats,
+) -> DataNotes:
+    """Compare a raw matrix of test rows with what training kept."""
+    share, n = weight / weight.sum(), effective_rows(weight)
+    training = np.array([leaf.share for leaf in explanation.leaves])
+    drift, level = stability(training, leaf_shares, explanation.rows, n)
+    return DataNotes(
+        rows=len(matrix),
+        features=tuple(
+            _note(explanation, feature, matrix[:, feature.column], share, n,
+                  tuple(map(str, new_categories.get(feature.column, ()))))
+            for feature in explanation.features
+        ),
+        leaf_stability=drift,
+        leaf_level=level,
+    )  # fmt: skip
+
+
+def stability(p: Floats, q: Floats, n_training: int, n_test: float) -> tuple[float, int]:
+    """Population stability index and its level; what chance may give is no change."""
+    floor = 0.5 / max(n_test, 1)
+    p, q = np.maximum(p, floor), np.maximum(q, floor)
+    index = float(((q - p) * np.log(q / p)).sum())
+    chance = float(chi2.ppf(_CERTAINTY, max(len(p) - 1, 1))) * (1 / n_test + 1 / n_training)
+    return index, _level(index, STABILITY) if index > chance else 0
+
+
+def _note(
+    explanation: ModelExplanation,
+    feature: Feature,
+    values: Floats,
+    share: Floats,
+    n: float,
+    new: tuple[str, ...],
+) -> FeatureNote:
+    """``share`` of every row, as much as ``n`` rows of equal weight would know."""
+    missing = float(share[np.isnan(values)].sum())
+    gaps = _training_gaps(explanation, feature)
+    is_number = feature.categories is None
+    new_share = 0.0 if is_number else float(share[values < 0].sum())
+    beyond = (values < feature.low) | (values > feature.high)
+    outside = float(share[beyond].sum()) if is_number else 0.0
+    shift = _shift(explanation, feature, values, share) if is_number else None
+    drift, drift_level = (
+        (None, 0) if is_number else _category_drift(explanation, feature, values, share, n)
+    )
+    remarks = [
+        _remark(_gaps_level(missing, gaps, n),
+                "missing more often" if missing > (gaps or 0) else "missing less often"),
+        _remark(1 if new_share > 0 else 0, "categories that training never saw"),
+        _remark(_outside_level(outside, explanation.rows, n),
+                "values outside the range of training"),
+        _remark(_shift_level(shift, n), "mean has moved"),
+        _remark(drift_level, "other shares of the categories"),
+    ]  # fmt: skip
+    found = [remark for remark in remarks if remark[0]]
+    return FeatureNote(
+        feature=feature.name,
+        column=feature.column,
+        missing_training=gaps,
+        missing_test=missing,
+        new_share=new_share,
+        new_categories=new,
+        outside=outside,
+        shift=shift,
+        stability=drift,
+        level=max((level for level, _ in found), default=0),
+        remarks=tuple(text for _, text in found),
+    )
+
+
+def _remark(level: int, text: str) -> tuple[int, str]:
+    return level, text
+
+
+def _level(value: float, steps: tuple[float, float]) -> int:
+    return sum(value >= step for step in steps)
+
+
+def _gaps_level(missing: float, gaps: float | None, n: float) -> int:
+    if gaps is None or abs(missing - gaps) < _NORMAL_QUANTILE * np.sqrt(gaps * (1 - gaps) / n):
+        return 0
+    return _level(abs(missing - gaps), GAPS)
+
+
+def _outside_level(outside: float, n_training: float, n: float) -> int:
+    """Of new rows like the old ones, 2 / (n + 1) are beyond the smallest and the largest of n."""
+    expected = 2 * n / (n_training + 1)
+    return _level(outside, OUTSIDE) if outside * n > poisson.ppf(_CERTAINTY, expected) else 0
+
+
+def _shift_level(shift: float | None, n: float) -> int:
+    """A shift that chance may give at this number of rows is none."""
+    if shift is None or abs(shift) * np.sqrt(n) < _NORMAL_QUANTILE:
+        return 0
+    return _level(abs(shift), SHIFT)
+
+
+def _terms_of(explanation: ModelExplanation, feature: Feature, kind: str) -> list[int]:
+    return [
+        t
+        for t, term in enumerate(explanation.terms)
+        if term.feature == feature.name and term.kind == kind
+    ]
+
+
+def _training_gaps(explanation: ModelExplanation, feature: Feature) -> float | None:
+    """Share of missing values in training; a feature with terms but none for gaps had none."""
+    own = _terms_of(explanation, feature, "missing")
+    if own:
+        return explanation.nodes[0].mean[own[0]]
+    kind = "number" if feature.categories is None else "category"
+    return 0.0 if _terms_of(explanation, feature, kind) else None
+
+
+def _shift(
+    explanation: ModelExplanation, feature: Feature, values: Floats, share: Floats
+) -> float | None:
+    own = _terms_of(explanation, feature, "number")
+    root = explanation.nodes[0]
+    if not own or not root.spread[own[0]] > 0:
+        return None
+    term = values
+    if feature.knots is not None:
+        x, z = np.array(feature.knots).T
+        term = np.interp(values, x, z)
+    term = np.where(np.isnan(values), feature.fill, term)
+    return float((share @ term - root.mean[own[0]]) / root.spread[own[0]])
+
+
+def _category_drift(
+    explanation: ModelExplanation, feature: Feature, values: Floats, share: Floats, n: float
+) -> tuple[float | None, int]:
+    own = _terms_of(explanation, feature, "category")
+    if not own:
+        return None, 0
+    root = explanation.nodes[0]
+    training = [root.mean[t] for t in own]
+    training += [_training_gaps(explanation, feature) or 0.0, 0.0]
+    test = [float(share[values == code].sum()) for code in range(len(own))]
+    test += [float(share[np.isnan(values)].sum()), float(share[values < 0].sum())]
+    return stability(np.array(training), np.array(test), explanation.rows, n)

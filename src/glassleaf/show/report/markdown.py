@@ -1,0 +1,207 @@
+"""A report in Markdown."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glassleaf.explanations import words
+from glassleaf.explanations.formulas import (
+    SCALES_INTRO,
+    curve_texts,
+    link_text,
+    ranges_intro,
+    scale_texts,
+    score_texts,
+)
+from glassleaf.show.report import prose
+from glassleaf.show.report.contents import Contents
+from glassleaf.show.report.data_notes import FeatureNote
+from glassleaf.show.report.leaves import LeafOnTest
+from glassleaf.show.text.markdown import escaped, table
+from glassleaf.show.text.model import seen_text, target_text
+
+
+def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
+    """Summary, scores, classes, calibration, leaves, curves, features, gains, data notes."""
+    parts = [
+        f"# {escaped(contents.title, 200)}",
+        "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
+        _part(contents, "Scores", "scores", _scores(contents)),
+        *_classes(contents),
+        _part(contents, "Calibration", "calibration", _calibration(contents)),
+        _part(contents, "Leaves", "leaves", _leaves(contents, max_terms)),
+        *_curves(contents),
+        _part(contents, "Features", "features", _features(contents)),
+        _part(contents, "Splits and their rivals", "gains", _gains(contents)),
+        _part(contents, "Data notes", "data", _data(contents)),
+        escaped(prose.origin(contents), 5000),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _part(contents: Contents, title: str, intro: str, body: str) -> str:
+    return f"## {title}\n\n{prose.intro(contents)[intro]}\n\n{body}"
+
+
+def _scores(contents: Contents) -> str:
+    header = ["score", "value", "95% interval", "constant guess", "meaning"]
+    rows = [
+        [
+            score.name,
+            prose.score_text(score),
+            prose.interval_text(score),
+            prose.value_text(score, score.baseline),
+            f"{score.meaning} Interval: {score.interval}.",
+        ]
+        for score in contents.scores
+    ]
+    return "\n\n".join([*prose.weight_note(contents), table(header, rows)])
+
+
+def _classes(contents: Contents) -> list[str]:
+    """Parts on the classes: confusion and rates; for two of them some points of the ROC curve."""
+    found, labels = contents.classes, contents.model.classes
+    if found is None or labels is None:
+        return []
+    names = [escaped(words.class_name(label)) for label in labels]
+    matrix = table(
+        ["true class", *(f"predicted {name}" for name in names)],
+        [
+            [name, *(words.number(count) for count in row)]
+            for name, row in zip(names, found.confusion, strict=True)
+        ],
+    )
+    several = len(names) > 2
+    header = ["class", "share", "predicted share", "recall", "precision"]
+    rates = table(
+        header + ["AUC", "95% interval"] * several,
+        [
+            [
+                name,
+                *map(_rate, (one.share, one.predicted, one.recall, one.precision)),
+                *[prose.score_text(one.auc), prose.interval_text(one.auc)] * several,
+            ]
+            for name, one in zip(names, found.classes, strict=True)
+        ],
+    )
+    parts = [_part(contents, "Classes", "classes", f"{matrix}\n\n{rates}")]
+    if found.roc:
+        some = [found.roc[k] for k in np.unique(np.linspace(1, len(found.roc) - 1, 11).astype(int))]
+        columns = [f"probability of {names[1]} from", "found", "others taken for it"]
+        rows = [[words.number(t, 3), _rate(hit), _rate(false)] for t, false, hit in some]
+        parts.append(_part(contents, "ROC curve", "roc", table(columns, rows)))
+    return parts
+
+
+def _rate(share: float) -> str:
+    return "not defined" if np.isnan(share) else words.percent(share)
+
+
+def _calibration(contents: Contents) -> str:
+    rows = [
+        [escaped(name), *(words.number(x, 4) for x in (b.prediction, b.target, b.low, b.high)),
+         str(b.rows)]
+        for name, bins in contents.calibration.items()
+        for b in bins
+    ]  # fmt: skip
+    return table(["of", "mean prediction", "mean target", "from", "to", "rows"], rows)
+
+
+def _leaves(contents: Contents, max_terms: int | None) -> str:
+    rows = []
+    for leaf, test in zip(contents.model.leaves, contents.leaves.leaves, strict=True):
+        rows.append(
+            [
+                str(leaf.leaf),
+                escaped(leaf.rule_text, 500),
+                f"{leaf.rows} ({words.percent(leaf.share)})",
+                escaped(target_text(contents.model, leaf.target), 300),
+                f"{test.rows} ({words.percent(test.share)})",
+                escaped(_test_target(contents, test), 300),
+            ]
+        )
+    shown = ("rows shown", "their target") if contents.seen else ("test rows", "test target")
+    found = table(["leaf", "rule", "training rows", "training target", *shown], rows)
+    return f"{found}\n\n{_formulas(contents, max_terms)}"
+
+
+def _test_target(contents: Contents, test: LeafOnTest) -> str:
+    if not test.rows:
+        return "no rows"
+    classes = contents.model.classes
+    if classes is None:
+        return f"{words.number(test.target[0], 4)}, predicted {words.number(test.prediction[0], 4)}"
+    shown = range(len(classes)) if len(classes) > 2 else [1]
+    return ", ".join(
+        f"{words.percent(test.target[k])} {words.class_name(classes[k])}"
+        f" (predicted {words.percent(test.prediction[k])})"
+        for k in shown
+    )
+
+
+def _formulas(contents: Contents, max_terms: int | None) -> str:
+    model = contents.model
+    lines = []
+    for leaf in model.leaves:
+        texts = [escaped(text, 4000) for text in score_texts(model, leaf, max_terms)]
+        lines.append(f"- Leaf {leaf.leaf}: " + "; ".join(texts))
+    intro = f"{escaped(link_text(model.link, model.classes), 500)}. {ranges_intro(model)}"
+    scales = [f"- {escaped(text, 4000)}" for text in scale_texts(model, max_terms).values()]
+    if scales:
+        lines += ["", f"{escaped(SCALES_INTRO, 500)}:", "", *scales]
+    return intro.strip() + "\n\n" + "\n".join(lines)
+
+
+def _curves(contents: Contents) -> list[str]:
+    lines = [f"- {escaped(text, 4000)}" for text in curve_texts(contents.model)]
+    return [_part(contents, "Curves", "curves", "\n".join(lines))] if lines else []
+
+
+def _features(contents: Contents) -> str:
+    by_name = {feature.name: feature for feature in contents.model.features}
+    rows = []
+    for name in contents.model.importance:
+        feature = by_name[name]
+        shares = (words.percent(feature.effect_share), words.percent(feature.gain_share))
+        rows.append([escaped(name), *shares, str(feature.n_splits), seen_text(feature)])
+    return table(["feature", "effect", "gain", "splits", "in training"], rows)
+
+
+def _gains(contents: Contents) -> str:
+    rows = [
+        [
+            escaped(node.rule_text, 300),
+            escaped(candidate.text, 300),
+            words.number(candidate.gain, 4),
+            "chosen" if candidate.is_chosen else "",
+        ]
+        for node in contents.model.splits
+        if node.split
+        for candidate in node.split.candidates
+    ]
+    return table(["rows", "question", "estimated gain", ""], rows) if rows else "There is no split."
+
+
+def _data(contents: Contents) -> str:
+    rows = [_note(note) for note in contents.data.features]
+    missing = "missing here" if contents.seen else "missing in test"
+    header = ["feature", "missing in training", missing, "outside", "shift", "stability",
+              "new categories", "remark"]  # fmt: skip
+    stability = words.number(contents.data.leaf_stability, 3)
+    return (
+        f"Stability of the leaves' shares: {stability}.\n\n{table(header, rows)}\n\n"
+        + "\n".join(f"- {escaped(line, 500)}" for line in prose.definitions(contents))
+    )
+
+
+def _note(note: FeatureNote) -> list[str]:
+    return [
+        escaped(note.feature),
+        words.percent(note.missing_training) if note.missing_training is not None else "not kept",
+        words.percent(note.missing_test),
+        words.percent(note.outside),
+        "" if note.shift is None else f"{note.shift:+.2f}",
+        "" if note.stability is None else words.number(note.stability, 3),
+        escaped(words.listed(note.new_categories), 300) if note.new_categories else "",
+        "; ".join(note.remarks),
+    ]

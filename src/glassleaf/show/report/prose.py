@@ -1,0 +1,244 @@
+"""What a report says in words: to a reader who never saw this library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from glassleaf.explanations import words
+from glassleaf.explanations.formulas import is_rescaled
+from glassleaf.explanations.model import ModelExplanation
+from glassleaf.show.report.contents import Contents
+from glassleaf.show.report.scores import Score
+
+# What each part is for, in a sentence or two.
+_INTRO = {
+    "summary": "What the model is, and how well it does on rows it was not fitted on.",
+    "scores": "Computed on the test rows. The interval says how far the score may be off because"
+    " there are only so many of them: about 95 of 100 such intervals hold the true value. The"
+    " constant guess is what one would reach by always guessing the training average.",
+    "calibration": "Test rows in ten groups of about equal size (or weight), by prediction. Points"
+    " on the line: what was predicted is what came on average. Bars are 95% intervals.",
+    "classes": "What the rows of every class are predicted to be: the most probable class. Recall"
+    " is the share of a class that is found; precision the share of those said to be of it that"
+    " are.",
+    "roc": "Rows may count as the second class from any probability on. The lower it is, the more"
+    " of its rows are found, and the more of the others are taken for it. The area under the curve"
+    " is the AUC.",
+    "tree": "A row starts at the left and answers one question after the other until it reaches a"
+    " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
+    " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"
+    " is blue.",
+    "curves": "Some features do not act along a straight line. What the line misses is a curve,"
+    " learned once; every leaf adds it with a weight of its own, the coefficient of curve(x) in its"
+    " formula. Over the training rows a curve has about mean 0 and spread 1. Between the dots it is"
+    " straight (along rank(x), where the formula has that), beyond them constant.",
+    "densities": "Grey bars show where the test rows of this report lie; the model keeps no"
+    " histogram of its training rows. Where there are hardly any, a curve says little.",
+    "what_if": "Change a value and see at once where the row goes, what each feature adds, and what"
+    " is predicted. An empty field is a missing value. What a feature adds is its part of the"
+    " leaf's formula, less that of a row whose inputs are all average. Everything is computed in"
+    " this page.",
+    "leaves": "One line per leaf: which rows it holds, and what came in training and in test.",
+    "features": "Effect: how far a feature moves the scores within the leaves, as a share of all"
+    " features. Gain: how much of the splits' improvement is due to splits on it. A feature may do"
+    " one, the other, or both; first come those that do most of either.",
+    "gains": "At every split, how promising other questions were: a quick estimate for all of them,"
+    " by which the best few were chosen. These were then compared by how well two formulas really"
+    " do, so that the one that was taken, in blue, need not be the highest here.",
+    "data": "Do the test rows look like the training rows? Where they do not, scores may not hold.",
+}
+# The same where the rows are those of the fit.
+_INTRO_OF_SEEN = {
+    "summary": "What the model is, and how well it does on rows it was fitted on.",
+    "scores": "Computed on rows that the model was fitted on: on new rows it does less well. The"
+    " interval says how far the score may be off because there are only so many rows, not how much"
+    " it is flattered. The constant guess is what one would reach by always guessing the training"
+    " average.",
+    "leaves": "One line per leaf: which rows it holds, and what came, in training and in the rows"
+    " shown here.",
+    "data": "The rows shown are rows of the fit: they cannot tell whether new rows look alike.",
+}
+# Where rows are not those of a test, what they are called.
+_SEEN_NAMES = {
+    "test rows": "rows shown",
+    "Test rows": "Rows shown",
+    "test share": "share shown",
+}
+
+# How the numbers of the data notes are defined.
+_DEFINITIONS = (
+    "Stability is the population stability index: the sum of (test share - training share)"
+    " × ln(test share / training share). Below 0.1 is stable, above 0.25 is a large change.",
+    "Shift is the difference of the means in standard deviations of training, after the model's"
+    " own transform. From 0.25 it is worth a look, from 0.5 it is large.",
+    "Outside is the share of values beyond the smallest and largest of training.",
+    "Differences that chance can explain at this number of rows are not marked.",
+)
+
+
+def intro(contents: Contents) -> dict[str, str]:
+    """What each part is for."""
+    texts = _INTRO | {"leaf": _how_to_read(contents.model)}
+    if contents.seen:
+        texts |= _INTRO_OF_SEEN
+    return {name: named(contents, text) for name, text in texts.items()}
+
+
+def _how_to_read(model: ModelExplanation) -> str:
+    """What the formulas of the leaves are made of, as far as this model has it."""
+    kinds = {term.kind for term in model.terms}
+    is_held = any(np.isfinite(end) for leaf in model.leaves for own in leaf.clamp for end in own)
+    pieces = [
+        "clip(x, a, b) is x held between a and b: what the leaf saw in training or, where a feature"
+        " has far-out values, its outer 1% quantiles. " * is_held,
+        "rank(x) is x by its rank among the training rows, on a scale from -3.5 to 3.5. "
+        * any(is_rescaled(feature.knots) for feature in model.features),
+        "curve(x) is a function of x that all leaves share, drawn below. " * bool(model.curves),
+        "[x = a] is 1 if x is a, else 0, and so for a category that training never saw; beside it"
+        " stands for how many training rows of the leaf it is 1 (their share, where rows had"
+        " weights). " * bool(kinds & {"category", "missing"}),
+        "A missing number counts as the average of all rows. " * ("number" in kinds),
+    ]
+    return "".join(pieces) + (
+        "Influence is the coefficient times the spread in the leaf: how far the term typically"
+        " moves the score there. Blue: larger values raise the score; orange: they lower it; grey:"
+        " no single direction."
+    )
+
+
+def definitions(contents: Contents) -> list[str]:
+    """How the numbers of the data notes are defined."""
+    return [named(contents, text) for text in _DEFINITIONS]
+
+
+def named(contents: Contents, text: str) -> str:
+    """A text on test rows, where they are none in other words."""
+    for old, new in _SEEN_NAMES.items() if contents.seen else ():
+        text = text.replace(old, new)
+    return text
+
+
+def summary(contents: Contents) -> list[str]:
+    """The report in a few sentences."""
+    model, found = contents.model, contents.scores
+    depth = max(node.depth for node in model.nodes)
+    n = len(model.leaves)
+    asked = "one question decides" if depth == 1 else f"{depth} questions decide"
+    shape = (
+        f"It is a decision tree with {n} leaves; each leaf has a formula of its own, and at most"
+        f" {asked} which one applies to a row."
+        if n > 1
+        else "It is a single formula; no question is asked before."
+    )
+    tested = (
+        f". It was not tested: this report shows it on {rows_text(contents.rows)} of the fit, on"
+        " which it does better than it will on new ones"
+        if contents.seen
+        else f" and tested on {rows_text(contents.rows)}"
+    )
+    return [
+        f"The model predicts {_goal(contents)} from {len(model.features)} features."
+        f" It was fitted on {rows_text(model.rows)}{tested}.",
+        *weight_note(contents),
+        shape,
+        named(contents, _how_well(found)),
+        _what_matters(contents),
+        *([] if contents.seen else [_drift(contents)]),
+    ]
+
+
+def origin(contents: Contents) -> str:
+    """Where the report and its model come from."""
+    model = contents.model
+    on = f" on {words.name(contents.date)}" if contents.date else ""
+    given = ", ".join(f"{name}={words.name(v, 70)}" for name, v in contents.settings.items())
+    return (
+        f"Written by glassleaf {contents.version}{on}. The model is {contents.estimator}({given}),"
+        f" fitted on {rows_text(model.rows)} with the loss {model.loss}; all other settings on"
+        " which results depend are the defaults."
+    )
+
+
+def rows_text(n: int) -> str:
+    return f"{n:,} row{'s' * (n != 1)}"
+
+
+def weight_note(contents: Contents) -> list[str]:
+    """What weights of the test rows mean for all that is said of them."""
+    weights = contents.weights
+    if weights is None:
+        return []
+    text = (
+        f"The test rows are weighted: shares, means and scores count each by its weight. The"
+        f" weights sum to {words.number(weights.total, 6)}; as much is known as from"
+        f" {rows_text(round(weights.effective_rows))} of equal weight."
+    )
+    return [named(contents, text)]
+
+
+def _goal(contents: Contents) -> str:
+    classes, target = contents.model.classes, contents.target
+    if classes is None:
+        return f"“{words.name(target)}”" if target else "a number"
+    if len(classes) == 2:
+        what = f"“{words.name(target)}” is " if target else "a row is of "
+        label = f"“{words.name(classes[1])}”" if target else words.class_name(classes[1])
+        return f"the probability that {what}{label}"
+    of = f" of “{words.name(target)}”" if target else ""
+    return f"the probabilities of {len(classes)} classes{of}"
+
+
+def _how_well(scores: Sequence[Score]) -> str:
+    first, second = scores[0], scores[1]
+    return (
+        f"On the test rows, {first.name} is {score_text(first)} (95% interval"
+        f" {interval_text(first)}) and {second.name} {score_text(second)}; always guessing the"
+        f" training average would give {value_text(first, first.baseline)} and"
+        f" {value_text(second, second.baseline)}."
+    )
+
+
+def _what_matters(contents: Contents) -> str:
+    shares = [(n, s) for n, s in contents.model.importance.items() if s > 0][:3]
+    if not shares:
+        return "No feature moves the score within a leaf."
+    listed = ", ".join(f"{words.name(name)} ({words.percent(share)})" for name, share in shares)
+    within = f"Within its leaves, scores move most with {listed}."
+    gains = {feature.name: feature.gain_share for feature in contents.model.features}
+    asked = sorted((n for n, share in gains.items() if share > 0), key=lambda n: -gains[n])[:3]
+    if not asked:
+        return within
+    listed = ", ".join(f"{words.name(name)} ({words.percent(gains[name])})" for name in asked)
+    return f"{within} By the gain of its splits, leaves are told apart by {listed}."
+
+
+def _drift(contents: Contents) -> str:
+    changed = [note for note in contents.data.features if note.level]
+    if not changed:
+        return "The test rows look like the training rows."
+    ordered = sorted(changed, key=lambda note: -note.level)
+    listed = ", ".join(words.name(note.feature) for note in ordered[:3])
+    more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+    return f"The test rows differ from the training rows in {listed}{more}; see the data notes."
+
+
+def score_text(score: Score) -> str:
+    return value_text(score, score.value)
+
+
+def value_text(score: Score, value: float) -> str:
+    """A score with as many digits as its interval makes sense of."""
+    if not np.isfinite(value):
+        return "not defined"
+    unit, sign = (100, "%") if score.is_share else (1, "")
+    half = unit * (score.high - score.low) / 2
+    places = min(max(1 - int(np.floor(np.log10(half))), 0), 8) if 0 < half < np.inf else 4
+    return f"{round(unit * value, places) + 0.0:,.{places}f}{sign}"  # never "-0.00"
+
+
+def interval_text(score: Score) -> str:
+    if not np.isfinite([score.low, score.high]).all():
+        return "not known"
+    return f"{value_text(score, score.low)} to {value_text(score, score.high)}"

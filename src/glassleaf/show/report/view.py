@@ -1,0 +1,362 @@
+"""The contents of a report as the page's script reads them: texts made, numbers ready to draw.
+
+A text that holds somebody's name is a list ``[before, name, after]``, so that the page can keep
+the direction of the name's writing from turning the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from glassleaf.explanations import words
+from glassleaf.explanations.curves import Curve, to_raw
+from glassleaf.explanations.formulas import (
+    SCALES_INTRO,
+    link_text,
+    scale_texts,
+    strongest_terms,
+    term_text,
+)
+from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, Node
+from glassleaf.explanations.record import as_plain
+from glassleaf.explanations.rules import Condition, rule_texts
+from glassleaf.show.report import prose
+from glassleaf.show.report.contents import Contents
+from glassleaf.show.report.densities import Density
+from glassleaf.show.text.model import target_text
+from glassleaf.tree.fitted import NEW_CATEGORY
+
+Parts = list[str]
+
+# A curve keeps so many points at most: more could not be seen, and would make large pages.
+_CURVE_POINTS = 200
+# Terms that are 1 or 0, and the rows below which a coefficient of one rests on next to nothing.
+_INDICATORS = ("category", "missing")
+_FEW_ROWS = 10
+# Longest name in a table or form; the page shortens it further where there is no room.
+_LABEL = 200
+# What stands for a category that training never saw; others are positions.
+_NEW = -1
+# What the rows of the report are called.
+_TEST = {"rows": "test rows", "row": "test row", "of": "test"}
+_SEEN = {"rows": "rows shown", "row": "row", "of": "rows shown"}
+
+
+def page_view(contents: Contents) -> dict[str, Any]:
+    """Everything the page shows, for ``json.dumps``."""
+    model = contents.model
+    view = {
+        "title": contents.title,
+        "origin": prose.origin(contents),
+        "intro": prose.intro(contents),
+        "definitions": prose.definitions(contents),
+        "shown": _SEEN if contents.seen else _TEST,
+        "summary": prose.summary(contents),
+        "kind": model.kind,
+        "link": link_text(model.link, model.classes),
+        "classes": None if model.classes is None else [words.class_name(c) for c in model.classes],
+        "outputs": [words.name(output) if output else "" for output in model.outputs],
+        "scores": _scores(contents),
+        "weights": prose.weight_note(contents),
+        "on_classes": _classes(contents),
+        "calibration": _calibration(contents),
+        "features": [_feature(contents, feature) for feature in _by_importance(model)],
+        "nodes": [_node(model, node) for node in model.nodes],
+        "leaves": _leaves(contents),
+        "scales": {"intro": f"{SCALES_INTRO}.", "texts": _scales(model)},
+        "curves": [
+            _curve(model, curve, density)
+            for curve, density in zip(model.curves, contents.densities, strict=True)
+        ],
+        "distribution": {
+            "axis": words.name(contents.leaves.axis),
+            "edges": contents.leaves.edges,
+            "series": [words.name(name) for name in contents.leaves.series],
+        },
+        "gains": [_gains(node) for node in model.splits],
+        "data": _data(contents),
+        "rows": {"typical": _cells(model, contents.typical), "examples": _examples(contents)},
+    }
+    plain: dict[str, Any] = as_plain(view)
+    return plain
+
+
+def condition_parts(condition: Condition, length: int = words.NAME_LENGTH) -> Parts:
+    """A condition around the name of its feature."""
+    return _around(condition.in_words(length), words.name(condition.feature, length))
+
+
+def _rule_parts(rule: tuple[Condition, ...]) -> list[Parts]:
+    return [
+        _around(text, words.name(condition.feature))
+        for text, condition in zip(rule_texts(rule), rule, strict=True)
+    ]
+
+
+def _around(text: str, name: str) -> Parts:
+    """A text cut at a name that is known to stand in it."""
+    before, _, after = text.partition(name)
+    return [before, name, after]
+
+
+def _term_parts(text: str, name: str) -> Parts:
+    """A term of a formula around the name of its feature, which may be as short as "c"."""
+    functions = re.match(r"(?:\[|curve\(|clip\(|rank\()*", text)
+    start = functions.end() if functions and text.startswith(name, functions.end()) else 0
+    before, name, after = _around(text[start:], name)
+    return [text[:start] + before, name, after]
+
+
+def _scales(model: ModelExplanation) -> list[Parts]:
+    """The points of every rank(x) in the formulas."""
+    return [_term_parts(text, words.name(k)) for k, text in scale_texts(model, None).items()]
+
+
+def _scores(contents: Contents) -> list[dict[str, str]]:
+    return [
+        {
+            "name": score.name,
+            "value": prose.score_text(score),
+            "interval": prose.interval_text(score),
+            "baseline": prose.value_text(score, score.baseline),
+            "meaning": score.meaning,
+            "method": score.interval,
+        }
+        for score in contents.scores
+    ]
+
+
+def _classes(contents: Contents) -> dict[str, Any] | None:
+    found = contents.classes
+    if found is None:
+        return None
+    rates = [
+        {
+            **{name: getattr(one, name) for name in ("share", "predicted", "recall", "precision")},
+            "auc": prose.score_text(one.auc),
+            "interval": prose.interval_text(one.auc),
+        }
+        for one in found.classes
+    ]
+    return {"confusion": found.confusion, "rates": rates, "roc": found.roc}
+
+
+def _calibration(contents: Contents) -> list[dict[str, Any]]:
+    labels = {str(label): words.class_name(label) for label in contents.model.classes or ()}
+    return [
+        {"name": labels.get(name, name), "bins": bins}
+        for name, bins in contents.calibration.items()
+    ]
+
+
+def _by_importance(model: ModelExplanation) -> list[Feature]:
+    return sorted(model.features, key=lambda own: -max(own.effect_share, own.gain_share))
+
+
+def _feature(contents: Contents, feature: Feature) -> dict[str, Any]:
+    is_used = feature.effect > 0 or feature.n_splits > 0
+    return {
+        "name": feature.name,
+        "label": words.name(feature.name, _LABEL),
+        "column": feature.column,
+        "effect": feature.effect_share,
+        "gain": feature.gain_share,
+        "splits": feature.n_splits,
+        "low": feature.low,
+        "high": feature.high,
+        "categories": None
+        if feature.categories is None
+        else [words.name(category, _LABEL) for category in feature.categories],
+        "used": is_used,
+        "missing": contents.data.features[feature.column].missing_training,
+    }
+
+
+# --- the tree ------------------------------------------------------------------------------------
+
+
+def _node(model: ModelExplanation, node: Node) -> dict[str, Any]:
+    split = node.split
+    return {
+        "id": node.id,
+        "leaf": node.leaf,
+        "parent": node.parent,
+        "depth": node.depth,
+        "rows": node.rows,
+        "share": node.share,
+        "target": target_text(model, node.target),
+        "brief": _brief(model, node.target),
+        "sides": None
+        if split is None
+        else [condition_parts(split.condition), condition_parts(split.otherwise)],
+        "children": None if split is None else [split.left, split.right],
+        "feature": None if split is None else words.name(split.feature),
+    }
+
+
+def _brief(model: ModelExplanation, target: tuple[float, ...]) -> str:
+    """What a box of the tree has room for: a mean, or the share of one class."""
+    if model.classes is None:
+        return f"mean {words.number(target[0], 4)}"
+    shown = 1 if len(target) == 2 else int(np.argmax(target))
+    return f"{words.percent(target[shown])} {words.class_name(model.classes[shown])}"
+
+
+def _leaves(contents: Contents) -> list[dict[str, Any]]:
+    model = contents.model
+    return [
+        {
+            "node": leaf.id,
+            "leaf": leaf.leaf,
+            "rule": _rule_parts(leaf.rule),
+            "rows": leaf.rows,
+            "share": leaf.share,
+            "target": leaf.target,
+            "prediction": leaf.prediction,
+            "raw": leaf.raw,
+            "formulas": [_formula(model, leaf, k) for k in range(len(model.outputs))],
+            "means": _mean_parts(model, leaf),
+            "clamps": leaf.clamp,
+            "test": test,
+        }
+        for leaf, test in zip(model.leaves, contents.leaves.leaves, strict=True)
+    ]
+
+
+def _formula(model: ModelExplanation, leaf: Node, output: int) -> dict[str, Any]:
+    """The intercept, and the terms by their influence: coefficient times spread in the leaf."""
+    terms = []
+    for t in strongest_terms(model, leaf, output):
+        term = model.terms[t]
+        text = term_text(model, term, leaf)
+        coef = leaf.coef[output][t]
+        terms.append(
+            {
+                "text": _term_parts(text, words.name(term.feature)),
+                "title": term.name,
+                "coef": coef,
+                "influence": coef * leaf.spread[t],
+                "signed": term.kind == "number",
+                "support": _support(leaf, t) if term.kind in _INDICATORS else None,
+            }
+        )
+    return {"intercept": leaf.intercept[output], "terms": terms}
+
+
+def _support(leaf: Node, t: int) -> dict[str, Any]:
+    """How many training rows of the leaf an indicator is 1 for: its coefficient rests on these.
+
+    The model keeps the weighted share; where rows had weights it says nothing of their number.
+    """
+    number = leaf.mean[t] * leaf.rows
+    if leaf.weight != leaf.rows or abs(number - round(number)) > 1e-6 * leaf.rows:
+        return {"text": words.percent(leaf.mean[t]), "few": False}
+    rows = round(number)
+    return {"text": prose.rows_text(rows), "few": rows < _FEW_ROWS}
+
+
+def _mean_parts(model: ModelExplanation, leaf: Node) -> list[list[float]]:
+    """What every column adds to the scores of the leaf's mean row: contributions start there."""
+    column = {feature.name: feature.column for feature in model.features}
+    out = np.zeros((len(model.features), len(model.outputs)))
+    added = np.array(leaf.coef) * np.array(leaf.mean)
+    for t, term in enumerate(model.terms):
+        out[column[term.feature]] += added[:, t]
+    return out.tolist()
+
+
+def _curve(model: ModelExplanation, curve: Curve, density: Density) -> dict[str, Any]:
+    """A curve to draw: all its points, those that were learned, and where the test rows are."""
+    term = np.array([z for z, _ in curve.of_term])
+    learned = to_raw(term, model.feature[curve.feature].knots).tolist()
+    marks = [[x, value] for x, (_, value) in zip(learned, curve.of_term, strict=True)]
+    x, value = np.array(curve.points).T
+    inside = (x > density.low) & (x < density.high)
+    shown = np.array([density.low, *x[inside], density.high])
+    return {
+        "name": curve.feature,
+        "label": words.name(curve.feature, _LABEL),
+        "points": np.column_stack([shown, np.interp(shown, x, value)]).tolist(),
+        "marks": marks,
+        "rows": density,
+    }
+
+
+# --- splits and their rivals ---------------------------------------------------------------------
+
+
+def _gains(node: Node) -> dict[str, Any]:
+    assert node.split is not None
+    return {
+        "node": node.id,
+        "rule": _rule_parts(node.rule),
+        "rows": node.rows,
+        "candidates": [_candidate(candidate) for candidate in node.split.candidates],
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    points = candidate.curve
+    if len(points) > _CURVE_POINTS:
+        best = max(range(len(points)), key=lambda k: points[k][1])
+        some = np.linspace(0, len(points) - 1, _CURVE_POINTS).astype(int).tolist()
+        points = tuple(points[k] for k in sorted({*some, best}))
+    is_number = candidate.condition.categories is None
+    return {
+        "text": condition_parts(candidate.condition, 24),
+        "feature": candidate.feature,
+        "gain": candidate.gain,
+        "chosen": candidate.is_chosen,
+        "number": is_number,
+        "place": candidate.condition.high if is_number else None,
+        "points": points,
+    }
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def _data(contents: Contents) -> dict[str, Any]:
+    notes = contents.data
+    return {
+        "rows": notes.rows,
+        "stability": notes.leaf_stability,
+        "level": notes.leaf_level,
+        "features": [
+            {
+                **note.to_dict(),
+                "label": words.name(note.feature, _LABEL),
+                "new": words.listed(note.new_categories, 8),
+            }
+            for note in sorted(notes.features, key=lambda note: -note.level)
+        ],
+    }
+
+
+def _cells(model: ModelExplanation, values: tuple[Any, ...]) -> list[Any]:
+    """A row for the form: numbers, None where missing, positions of categories."""
+    out: list[Any] = []
+    for feature, value in zip(model.features, values, strict=True):
+        if feature.categories is None or value is None:
+            out.append(value)
+        else:
+            known = feature.categories
+            out.append(_NEW if value is NEW_CATEGORY else known.index(value))
+    return out
+
+
+def _examples(contents: Contents) -> list[dict[str, Any]]:
+    return [
+        {
+            "row": example.row,
+            "values": _cells(contents.model, example.values),
+            "target": words.number(example.target, 5)
+            if contents.model.classes is None
+            else words.class_name(example.target),
+            "prediction": example.prediction[-1],
+        }
+        for example in contents.examples
+    ]

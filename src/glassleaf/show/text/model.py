@@ -1,0 +1,113 @@
+"""The explanation of a model as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from glassleaf.errors import describe
+from glassleaf.explanations import words
+from glassleaf.explanations.explain import explain
+from glassleaf.explanations.formulas import (
+    fills_text,
+    function_lists,
+    link_text,
+    ranges_intro,
+    score_texts,
+)
+from glassleaf.explanations.model import Feature, ModelExplanation, Node
+
+
+def export_text(estimator: Any, max_terms: int | None = 6) -> str:
+    """The model as text: the tree, every leaf's rule and formula, the features by importance."""
+    check_max_terms(max_terms)
+    return model_text(explain(estimator), max_terms)
+
+
+def check_max_terms(max_terms: int | None) -> None:
+    if max_terms is not None and (not isinstance(max_terms, int) or max_terms < 0):
+        raise ValueError(f"max_terms={describe(max_terms)} must be an integer >= 0 or None.")
+
+
+def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
+    """The tree, every leaf's rule and formula, scales, curves, the features by importance."""
+    lines = [_headline(explanation)]
+    branches = _branches(explanation, explanation.nodes[0], "")
+    if branches:
+        lines += ["", *branches]
+    for leaf in explanation.leaves:
+        lines += ["", *_leaf(explanation, leaf, max_terms)]
+    notes = [text for text in (ranges_intro(explanation), fills_text(explanation)) if text]
+    if notes:
+        lines += ["", *notes]
+    for intro, texts in function_lists(explanation, max_terms):
+        lines += ["", intro, *(f"  {text}" for text in texts)]
+    lines += ["", *_importance(explanation)]
+    return "\n".join(lines)
+
+
+def _headline(explanation: ModelExplanation) -> str:
+    n = len(explanation.leaves)
+    return (
+        f"Model tree, {n} {'leaf' if n == 1 else 'leaves'}, fitted on {explanation.rows:,} rows;"
+        f" {link_text(explanation.link, explanation.classes)}"
+    )
+
+
+def _branches(explanation: ModelExplanation, node: Node, indent: str) -> list[str]:
+    if node.split is None:
+        return []
+    lines = []
+    sides = (
+        (node.split.left, node.split.condition, f"   (gain {words.number(node.split.gain, 4)})"),
+        (node.split.right, node.split.otherwise, ""),
+    )
+    for child_id, condition, note in sides:
+        child = explanation.nodes[child_id]
+        end = f": leaf {child.leaf} ({child.rows:,} rows)" if child.leaf else ""
+        lines.append(f"{indent}{condition.text}{end}{note}")
+        lines += _branches(explanation, child, indent + "|   ")
+    return lines
+
+
+def _leaf(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> list[str]:
+    target = target_text(explanation, leaf.target)
+    return [
+        f"Leaf {leaf.leaf}: {leaf.rule_text}",
+        f"  {leaf.rows:,} rows ({words.percent(leaf.share)}), {target}",
+        *(f"  {text}" for text in score_texts(explanation, leaf, max_terms)),
+    ]
+
+
+def target_text(explanation: ModelExplanation, target: Sequence[float]) -> str:
+    """Mean target of some rows, or the shares of the classes; of two only the second's."""
+    if explanation.classes is None:
+        return f"mean target {words.number(target[0], 4)}"
+    pairs = list(zip(explanation.classes, target, strict=True))
+    shown = pairs[1:] if len(pairs) == 2 else sorted(pairs, key=lambda pair: -pair[1])
+    return ", ".join(f"{words.percent(share)} {words.class_name(label)}" for label, share in shown)
+
+
+def seen_text(feature: Feature) -> str:
+    """What training saw of a feature: its range, or how many categories."""
+    if feature.categories is not None:
+        return f"{len(feature.categories)} categories"
+    return f"{words.number(feature.low, 4)} to {words.number(feature.high, 4)}"
+
+
+def _importance(explanation: ModelExplanation, at_most: int = 10) -> list[str]:
+    by_name = {feature.name: feature for feature in explanation.features}
+    shown = [
+        by_name[name]
+        for place, name in enumerate(explanation.importance)
+        if place < at_most or by_name[name].gain_share > 0
+    ]
+    width = max(len(words.name(feature.name)) for feature in shown)
+    lines = ["Features: share of the effect in the leaves, share of the gain of the splits"]
+    for feature in shown:
+        name = words.name(feature.name).ljust(width)
+        effect, gain = words.percent(feature.effect_share), words.percent(feature.gain_share)
+        lines.append(f"  {name}  {effect:>6}  {gain:>6}")
+    if len(explanation.features) > len(shown):
+        lines.append(f"  ... and {len(explanation.features) - len(shown)} more")
+    return lines

@@ -1,0 +1,438 @@
+"""Columns to the design of the linear models, stored as the sums need it.
+
+A model has one *term* per numeric column, one per category of a categorical column, and one per
+column with missing values ("is missing"). The term of a numeric column is its value, or a monotone
+transform of it (see ``transforms``); where it is missing, the term's mean. A numeric column that
+bends has one more: a curve through its term (see ``curves``). Terms are numbered in column order,
+then come the "is missing" ones of numeric columns, then the curves.
+
+In memory a term is one of three things:
+
+* **dense**: a float64 column, standardized;
+* **sparse**: raw values, stored only where they are not zero (indicators, one-hot codes, rare
+  values);
+* **complement**: the most frequent category of a column, not stored at all. It is one minus the
+  column's other indicators, so every sum of it follows from theirs.
+
+Dense, sparse and complement terms, in this order, are the *stored columns*; ``Layout.term`` says
+which term each is. ``expand_sums`` and ``reduce_coef`` translate between the stored columns and
+the ones that rows really hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import _kernels
+from glassleaf.tables.compressed import Entries
+from glassleaf.tables.summaries import Moments, NumericSummary
+from glassleaf.tables.transforms import Knots, PiecewiseLinear
+
+Floats = NDArray[np.float64]
+
+# A column this rarely different from zero is cheaper stored by its entries than densely; one whose
+# entries are all 1 much sooner, for they need no values.
+_SPARSE_INDICATOR_SHARE = 0.1
+_SPARSE_VALUE_SHARE = 0.01
+# A spread below this share of the values' magnitude is rounding noise: the column is constant.
+_CONSTANT_SHARE = 1e-12
+# ... and so is one whose inverse is no number.
+_TINY = 1e-307
+
+
+# How much more a column must explain than its transform to be left as it is.
+_CLEARLY_MORE = 0.005
+# Collinear columns are no obstacle to that comparison.
+_CHOICE_RIDGE = 1e-6
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Which terms every input column has; -1 for none.
+
+    A numeric column's term is its value or, where column j has the knots ``first_knot[j]`` to
+    ``first_knot[j + 1]`` (exclusive), the piecewise linear function through the points
+    ``(knot_x, knot_z)``, constant beyond them. ``fill`` is the term of a missing number.
+
+    Where ``curve_term[j]`` is not -1, that term is a function of column j's own term: the piecewise
+    linear one through the points ``(point_x, point_z)`` from ``first_point[j]`` to
+    ``first_point[j + 1]``. In a leaf that clamps the column, it is one of the clamped term.
+    """
+
+    first_term: NDArray[np.int64]
+    missing_term: NDArray[np.int64]
+    is_category: NDArray[np.bool_]
+    fill: Floats
+    n_terms: int
+    first_knot: NDArray[np.int64]
+    knot_x: Floats
+    knot_z: Floats
+    curve_term: NDArray[np.int64]
+    first_point: NDArray[np.int64]
+    point_x: Floats
+    point_z: Floats
+
+    def curve(self, column: int) -> PiecewiseLinear | None:
+        """The curve of a column as a function of its term, None where it has none."""
+        here = slice(self.first_point[column], self.first_point[column + 1])
+        if here.start == here.stop:
+            return None
+        return PiecewiseLinear(self.point_x[here], self.point_z[here])
+
+    def with_curves(self, curves: Mapping[int, PiecewiseLinear]) -> Terms:
+        """The same terms and, last, one for the curve of each of some columns."""
+        curve_term = np.full(len(self.first_term), -1, dtype=np.int64)
+        curve_term[list(curves)] = self.n_terms + np.arange(len(curves))
+        columns = sorted(curves)
+        none = np.zeros(0)
+        n_points = [len(curves[j].x) if j in curves else 0 for j in range(len(curve_term))]
+        return replace(
+            self,
+            n_terms=self.n_terms + len(columns),
+            curve_term=curve_term,
+            first_point=np.cumsum([0, *n_points]),
+            point_x=np.concatenate([none, *(curves[j].x for j in columns)]),
+            point_z=np.concatenate([none, *(curves[j].z for j in columns)]),
+        )
+
+    def knots(self, column: int) -> Knots | None:
+        """The transform of a column, None where its term is the value itself."""
+        here = slice(self.first_knot[column], self.first_knot[column + 1])
+        return Knots(self.knot_x[here], self.knot_z[here]) if here.stop > here.start else None
+
+    def transformed(self, X: Floats) -> Floats:
+        """A raw matrix (see ``table.raw_matrix``) with its columns transformed."""
+        if not len(self.knot_x):
+            return X
+        out = X.copy()
+        for column in np.flatnonzero(np.diff(self.first_knot)):
+            knots = self.knots(int(column))
+            assert knots is not None
+            out[:, column] = knots(X[:, column])
+        return out
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How terms are stored.
+
+    The other categories of complement g are the sparse columns ``members[first[g]:first[g + 1]]``.
+    Sparse columns are numbered from the most to the least frequent: what is often added to lies
+    together, in the processor's cache.
+    """
+
+    n_dense: int
+    n_sparse: int
+    members: NDArray[np.int64]
+    first: NDArray[np.int64]
+    term: NDArray[np.int64]
+    center: Floats
+    scale: Floats
+
+    @property
+    def n_complements(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_dense + self.n_sparse + self.n_complements
+
+    def expand_sums(self, columns: Floats, total: Floats) -> Floats:
+        """Append the complements: ``total`` (the sum without x) minus the other categories.
+
+        ``columns`` has the stored dense and sparse columns on its last axis.
+        """
+        if not self.n_complements:
+            return columns
+        return np.concatenate([columns, self._complements(columns, total)], axis=-1)
+
+    def fill_complements(self, moments: Floats, total: Floats) -> None:
+        """The same in place: ``moments`` has room for the complements, after the others."""
+        if not self.n_complements:
+            return
+        flat = moments.reshape(-1, self.n_columns)
+        _kernels.fill_complements(flat, self.n_dense, self.members, self.first, total.ravel())
+
+    def _complements(self, columns: Floats, total: Floats) -> Floats:
+        others = columns[..., self.n_dense :] @ self._is_member
+        return np.asarray(total[..., None] - others)
+
+    @cached_property
+    def _is_member(self) -> Floats:
+        """1 where a sparse column (row) is one of the others of a complement (column), else 0."""
+        out = np.zeros((self.n_sparse, self.n_complements))
+        out[self.members, np.repeat(np.arange(self.n_complements), np.diff(self.first))] = 1.0
+        return out
+
+    def reduce_coef(self, coef: Floats, intercept: Floats) -> tuple[Floats, Floats]:
+        """Coefficients of the kept columns that predict what those of all stored columns do."""
+        if not self.n_complements:
+            return coef, intercept
+        kept = self.n_dense + self.n_sparse
+        reduced, complements = coef[:, :kept].copy(), coef[:, kept:]
+        reduced[:, self.n_dense :] -= complements @ self._is_member.T
+        return reduced, intercept + complements.sum(axis=1)
+
+
+def choose_columns(gram: Floats, product: Floats, n_settled: int) -> list[bool]:
+    """For every pair of columns after the settled ones, whether the first is the better regressor.
+
+    ``gram`` are the products of all columns with each other, ``product`` those with the targets.
+    The second of each pair is preferred: the first has to explain clearly more, beside all other
+    columns and one of each other pair.
+    """
+
+    def explained(columns: list[int]) -> float:
+        inner = gram[np.ix_(columns, columns)]
+        ridge = _CHOICE_RIDGE * np.eye(len(columns)) * np.diagonal(gram).max(initial=0.0)
+        target = product[columns]
+        return float((target * np.linalg.solve(inner + ridge, target)).sum())
+
+    settled, n_pairs = list(range(n_settled)), (len(gram) - n_settled) // 2
+    chosen = [n_settled + 2 * pair + 1 for pair in range(n_pairs)]
+    best = explained(settled + chosen)
+    for pair in range(n_pairs):
+        trial = [*chosen[:pair], n_settled + 2 * pair, *chosen[pair + 1 :]]
+        found = explained(settled + trial)
+        if found > (1 + _CLEARLY_MORE) * best:
+            chosen, best = trial, found
+    return [column == n_settled + 2 * pair for pair, column in enumerate(chosen)]
+
+
+@dataclass(frozen=True)
+class NumberTerm:
+    """How the term of a numeric column, or of "is missing", is computed from its values.
+
+    A dense term is standardized by ``center`` and ``scale``; a scale of 0 says that it is constant.
+    """
+
+    term: int
+    column: int
+    of_missing: bool
+    knots: Knots | None
+    fill: float
+    center: float
+    scale: float
+    is_indicator: bool = False
+
+    def plain(self, values: Floats) -> Floats:
+        """The term of every row, from the column's values."""
+        missing = np.isnan(values)
+        if self.of_missing:
+            return missing.astype(np.float64)
+        values = values if self.knots is None else self.knots(values)
+        return np.where(missing, self.fill, values) if missing.any() else values
+
+    def standardized(self, values: Floats) -> Floats:
+        """The same as a dense column."""
+        if not self.scale:
+            return np.zeros(len(values))
+        return (self.plain(values) - self.center) / self.scale
+
+    def entries(self, values: Floats, index: int) -> Entries:
+        """The same as entries of a sparse column."""
+        values = self.plain(values)
+        rows = np.flatnonzero(values != 0.0)  # several times faster of truth values
+        return rows, np.full(len(rows), index), None if self.is_indicator else values[rows]
+
+
+@dataclass(frozen=True)
+class CategoryTerms:
+    """The terms of a categorical column; "missing" comes last where it has one."""
+
+    first_term: int
+    column: int
+    n_categories: int
+    n_terms: int
+    complement: int
+
+    @property
+    def stored(self) -> list[int]:
+        """The terms that are stored, in order."""
+        return [self.first_term + k for k in range(self.n_terms) if k != self.complement]
+
+    def entries(self, codes: NDArray[np.int32], start: int) -> Entries:
+        """Entries of the stored terms; ``codes`` are -1 where a value is missing."""
+        codes = np.where(codes >= 0, codes, self.n_categories)
+        rows = np.flatnonzero(codes != self.complement)
+        return rows, codes[rows] - (codes[rows] > self.complement) + start, None
+
+
+@dataclass(frozen=True)
+class Design:
+    """The terms, how they are stored, and how each is computed from its column."""
+
+    layout: Layout
+    terms: Terms
+    dense: tuple[NumberTerm, ...] = ()
+    sparse: tuple[NumberTerm | CategoryTerms, ...] = ()
+    number_of_sparse: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
+
+    def with_curves(self, curves: Mapping[int, PiecewiseLinear]) -> Design:
+        """The same design and, as its last dense columns, the curves of some columns."""
+        layout, n_dense = self.layout, self.layout.n_dense
+        own = self.terms.n_terms + np.arange(len(curves))
+        term = np.concatenate([layout.term[:n_dense], own, layout.term[n_dense:]])
+        wider = replace(
+            layout,
+            n_dense=n_dense + len(curves),
+            term=term,
+            center=np.concatenate([layout.center, np.zeros(len(curves))]),
+            scale=np.concatenate([layout.scale, np.ones(len(curves))]),
+        )
+        return replace(self, layout=wider, terms=self.terms.with_curves(curves))
+
+
+class DesignPlanner:
+    """Takes what is known of every column, in column order, and lays out the design."""
+
+    def __init__(self, n_rows: int, n_columns: int) -> None:
+        self._n_rows = n_rows
+        self._first_term = np.full(n_columns, -1)
+        self._is_category = np.zeros(n_columns, dtype=np.bool_)
+        self._missing_term = np.full(n_columns, -1)
+        self._fill = np.zeros(n_columns)
+        self._n_terms = 0
+        self._knots: list[Knots | None] = [None] * n_columns
+        self._missing: list[tuple[int, NumericSummary]] = []
+        self._dense: list[NumberTerm] = []
+        self.undecided: list[tuple[NumberTerm, NumberTerm]] = []
+        self._sparse: list[NumberTerm | CategoryTerms] = []
+        self._frequency: list[int] = []  # of every sparse column
+        self._groups: list[tuple[int, int, int]] = []
+
+    @property
+    def settled(self) -> list[NumberTerm]:
+        """The dense terms so far."""
+        return self._dense
+
+    def skip_numeric(self, column: int) -> None:
+        """Give the column a term that no model uses, so that terms stay in column order."""
+        self._first_term[column] = self._n_terms
+        self._n_terms += 1
+
+    def add_numeric(
+        self,
+        column: int,
+        found: NumericSummary,
+        transformed: tuple[Knots, NumericSummary] | None = None,
+        or_plain: bool = False,
+    ) -> None:
+        """One term, and one more if values are missing.
+
+        The term is transformed if there are knots; with ``or_plain`` that is decided later.
+        """
+        if found.n_missing:
+            self._missing.append((column, found))
+        term = self._n_terms
+        self._first_term[column] = term
+        self._n_terms += 1
+        if transformed is not None and or_plain:
+            plain = _number_term(term, column, found.moments)
+            changed = _number_term(term, column, transformed[1].moments, transformed[0])
+            self.undecided.append((plain, changed))
+            return
+        knots, known = (None, found) if transformed is None else transformed
+        self._knots[column] = knots
+        self._fill[column] = mean = known.moments.mean
+        n_filled = known.n_missing if mean != 0.0 else 0
+        is_indicator = known.only_ones and (not n_filled or mean == 1.0)
+        own = _number_term(term, column, known.moments, knots)
+        self._store(own, known.n_nonzero + n_filled, is_indicator)
+
+    def settle(self, gram: Floats, product: Floats) -> None:
+        """Decide what was left open: for each column, what says more beside all the others.
+
+        ``gram`` and ``product`` are those of ``choose_columns``, of the settled and then of the
+        undecided columns.
+        """
+        chosen = choose_columns(gram, product, len(self._dense))
+        for (plain, changed), is_plain in zip(self.undecided, chosen, strict=True):
+            item = plain if is_plain else changed
+            self._knots[item.column] = item.knots
+            self._fill[item.column] = item.fill
+            self._dense.append(item)
+        self._dense.sort(key=lambda item: item.term)
+        self.undecided = []
+
+    def add_categories(self, column: int, counts: Sequence[int]) -> None:
+        """One term per category; "missing", counted last, is one more where it occurs."""
+        first, n_categories = self._n_terms, len(counts) - 1
+        self._first_term[column] = first
+        self._is_category[column] = True
+        if counts[-1]:
+            self._missing_term[column] = first + n_categories
+        else:
+            counts = counts[:-1]
+        n_terms = len(counts)
+        complement = int(np.argmax(counts))
+        start = len(self._frequency)
+        self._sparse.append(CategoryTerms(first, column, n_categories, n_terms, complement))
+        self._frequency += [int(n) for code, n in enumerate(counts) if code != complement]
+        self._groups.append((start, start + n_terms - 1, first + complement))
+        self._n_terms += n_terms
+
+    def _store(self, item: NumberTerm, n_stored: int, is_indicator: bool) -> None:
+        most = _SPARSE_INDICATOR_SHARE if is_indicator else _SPARSE_VALUE_SHARE
+        if n_stored <= most * self._n_rows:
+            self._sparse.append(replace(item, is_indicator=is_indicator))
+            self._frequency.append(n_stored)
+        else:
+            self._dense.append(item)
+
+    def build(self) -> Design:
+        """Lay out everything that was added."""
+        for column, found in self._missing:
+            term = self._missing_term[column] = self._n_terms
+            self._n_terms += 1
+            item = replace(_number_term(term, column, found.missing), of_missing=True)
+            self._store(item, found.n_missing, is_indicator=True)
+        none = np.zeros(0)
+        terms = Terms(
+            self._first_term,
+            self._missing_term,
+            self._is_category,
+            self._fill,
+            self._n_terms,
+            np.cumsum([0, *(len(knots.x) if knots else 0 for knots in self._knots)]),
+            np.concatenate([none, *(knots.x for knots in self._knots if knots)]),
+            np.concatenate([none, *(knots.z for knots in self._knots if knots)]),
+            np.full(len(self._knots), -1),
+            np.zeros(len(self._knots) + 1, dtype=np.int64),
+            none,
+            none,
+        )
+        n_sparse = len(self._frequency)
+        by_frequency = np.argsort(-np.array(self._frequency, dtype=np.int64), kind="stable")
+        number = np.empty(n_sparse, dtype=np.uint32)
+        number[by_frequency] = np.arange(n_sparse)
+        sparse_terms: list[int] = []
+        for own in self._sparse:
+            sparse_terms += own.stored if isinstance(own, CategoryTerms) else [own.term]
+        order = [item.term for item in self._dense]
+        order += [sparse_terms[k] for k in by_frequency]
+        order += [complement for _, _, complement in self._groups]
+        spans = [np.arange(first, last) for first, last, _ in self._groups]
+        layout = Layout(
+            n_dense=len(self._dense),
+            n_sparse=n_sparse,
+            members=number[np.concatenate([np.zeros(0, dtype=np.int64), *spans])].astype(np.int64),
+            first=np.cumsum([0, *map(len, spans)]),
+            term=np.array(order, dtype=np.int64),
+            center=np.array([item.center for item in self._dense]),
+            scale=np.array([item.scale or 1.0 for item in self._dense]),
+        )
+        return Design(layout, terms, tuple(self._dense), tuple(self._sparse), number)
+
+
+def _number_term(
+    term: int, column: int, moments: Moments, knots: Knots | None = None
+) -> NumberTerm:
+    mean, spread = moments.mean, moments.spread
+    is_constant = spread <= max(_CONSTANT_SHARE * np.hypot(mean, spread), _TINY)
+    return NumberTerm(term, column, False, knots, mean, mean, 0.0 if is_constant else spread)

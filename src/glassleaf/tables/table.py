@@ -1,0 +1,486 @@
+"""Any table in, columns out: the only place that knows numpy from pandas from polars.
+
+A :class:`Table` hands out one column at a time, either as float64 with NaN for missing
+(``numeric``) or as labels (``labels``). What a fitted model must remember of a table is a tuple
+of :class:`Column`; ``raw_matrix`` turns any later table into the one form that prediction reads:
+a float64 matrix with categories as codes, NaN for missing and ``UNKNOWN`` for a new category.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from glassleaf.errors import describe
+from glassleaf.tables.cells import is_missing
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+RowIndex = slice | NDArray[np.intp]
+
+MISSING = -1  # code of a missing category while learning; NaN in a raw matrix
+UNKNOWN = -1.0  # a category that training never saw, in a raw matrix
+
+# Rows per piece when predicting: large enough to amortize a call, small enough for any memory.
+_PIECE_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Column:
+    """An input column as the model knows it; ``categories`` is None for a numeric one."""
+
+    name: str
+    categories: tuple[Any, ...] | None = None
+
+    @property
+    def is_categorical(self) -> bool:
+        return self.categories is not None
+
+
+class Labels:
+    """A column of categories: ``values[codes[i]]`` is row i's label, code -1 is missing."""
+
+    def __init__(self, codes: Codes, values: Sequence[Any]) -> None:
+        self.codes = codes
+        self.values = values
+
+    def sorted(self) -> Labels:
+        """The same labels with only the values that occur, in an order that rows do not decide."""
+        seen = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)) > 0
+        kept = [value for value, is_seen in zip(self.values, seen, strict=True) if is_seen]
+        return self.recoded(tuple(ordered(kept)))
+
+    def recoded(self, categories: Sequence[Any], unknown: int = MISSING) -> Labels:
+        """Codes into ``categories``; a label that is not among them becomes ``unknown``."""
+        position = {value: code for code, value in enumerate(categories)}
+        translation = np.array(
+            [position.get(value, unknown) for value in self.values] + [MISSING], dtype=np.int32
+        )
+        return Labels(translation[self.codes], categories)
+
+
+class Table(Protocol):
+    """Columns by position; every source below gives these, and nothing else is asked of it."""
+
+    n_rows: int
+    names: list[str] | None
+    n_columns: int
+
+    def numeric(self, column: int) -> Floats:
+        """Values as float64, NaN where missing; not to be written to, for they may be shared."""
+        ...
+
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        """The same for several columns, read together where that is faster."""
+        ...
+
+    def labels(self, column: int) -> Labels:
+        """Values as labels."""
+        ...
+
+    def holds_text(self, column: int) -> bool:
+        """Whether the column's own type says that it is one of categories."""
+        ...
+
+    def take(self, rows: RowIndex) -> Table:
+        """Some of the rows."""
+        ...
+
+
+def column_name(table: Table, column: int) -> str:
+    """The column's own name, or scikit-learn's ``x0``, ``x1``, ... where there is none."""
+    return table.names[column] if table.names is not None else f"x{column}"
+
+
+class ArrayTable:
+    """A two-dimensional array of numbers."""
+
+    names: list[str] | None = None
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = values
+        self.n_rows, self.n_columns = values.shape
+
+    def numeric(self, column: int) -> Floats:
+        return np.array(self.values[:, column], dtype=np.float64)
+
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        # Adjacent columns of a row-major array: one pass over its memory, not one for each.
+        first, last = min(columns), max(columns) + 1
+        several = np.array(self.values[:, first:last].T, dtype=np.float64, order="C")
+        return [several[column - first] for column in columns]
+
+    def labels(self, column: int) -> Labels:
+        return _numbers_as_labels(self.numeric(column))
+
+    def holds_text(self, column: int) -> bool:
+        return False
+
+    def take(self, rows: RowIndex) -> Table:
+        return ArrayTable(self.values[rows])
+
+
+class SparseTable:
+    """A scipy sparse matrix; absent entries are zeros."""
+
+    names: list[str] | None = None
+
+    def __init__(self, values: Any) -> None:
+        self.values = sparse.csc_array(values)
+        self.values.sum_duplicates()
+        self.n_rows, self.n_columns = self.values.shape
+
+    def entries(self, column: int) -> tuple[NDArray[np.int64], Floats]:
+        """Rows and values of the stored entries of a column."""
+        span = slice(self.values.indptr[column], self.values.indptr[column + 1])
+        rows = self.values.indices[span].astype(np.int64)
+        return rows, self.values.data[span].astype(np.float64)
+
+    def numeric(self, column: int) -> Floats:
+        out = np.zeros(self.n_rows)
+        rows, values = self.entries(column)
+        out[rows] = values
+        return out
+
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        return [self.numeric(column) for column in columns]
+
+    def labels(self, column: int) -> Labels:
+        return _numbers_as_labels(self.numeric(column))
+
+    def holds_text(self, column: int) -> bool:
+        return False
+
+    def take(self, rows: RowIndex) -> Table:
+        return SparseTable(self.values.tocsr()[rows])
+
+
+class ObjectTable:
+    """A two-dimensional array of Python objects: each column is numbers or text."""
+
+    names: list[str] | None = None
+
+    def __init__(self, values: NDArray[np.object_]) -> None:
+        self.values = values
+        self.n_rows, self.n_columns = values.shape
+
+    def numeric(self, column: int) -> Floats:
+        return _objects_as_numbers(self.values[:, column], f"x{column}")
+
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        return [self.numeric(column) for column in columns]
+
+    def labels(self, column: int) -> Labels:
+        return _objects_as_labels(self.values[:, column], f"x{column}")
+
+    def holds_text(self, column: int) -> bool:
+        return any(isinstance(value, str) for value in self.values[:, column])
+
+    def take(self, rows: RowIndex) -> Table:
+        return ObjectTable(self.values[rows])
+
+
+class FrameTable:
+    """A pandas, polars, pyarrow, ... table, read through narwhals.
+
+    ``where`` is where the rows are, for messages, if they are not all that was given.
+    """
+
+    def __init__(self, frame: nw.DataFrame[Any], where: str = "") -> None:
+        self.frame = frame
+        self.where = where
+        self.names: list[str] | None = [str(name) for name in frame.columns]
+        self.n_rows, self.n_columns = frame.shape
+        self._dtypes = list(frame.schema.values())
+        self.remembers = False
+        self._columns: list[nw.Series[Any]] = []
+        self._numbers: dict[int, Floats] = {}
+
+    def _series(self, column: int) -> nw.Series[Any]:
+        if not self._columns:
+            self._columns = list(self.frame.iter_columns())
+        return self._columns[column]
+
+    def numeric(self, column: int) -> Floats:
+        if column in self._numbers:
+            return self._numbers[column]
+        values = self._read_numbers(column)
+        if self.remembers:
+            self._numbers[column] = values
+        return values
+
+    def _read_numbers(self, column: int) -> Floats:
+        series = self._series(column)
+        name = column_name(self, column)
+        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+            if series.dtype == nw.Object:
+                return _objects_as_numbers(series.to_numpy(), name)
+            if series.is_null().all():
+                return np.full(self.n_rows, np.nan)
+            raise _unusable(name, series.dtype)
+        native = series.to_native()
+        if nw.dependencies.is_pyarrow_chunked_array(native):
+            # Arrow's own cast, for integers of more than 53 bits have to be rounded.
+            given = native.cast("float64", safe=False).to_numpy()
+        else:
+            is_plain = series.dtype == nw.Float64
+            given = (series if is_plain else series.cast(nw.Float64)).to_numpy()
+        values = np.asarray(given, dtype=np.float64)
+        if np.isinf(values).any():
+            column_text = f"{self.where}: column" if self.where else "Column"
+            raise ValueError(
+                f"{column_text} {name!r} contains infinity. Replace it by a number or by a missing"
+                " value."
+            )
+        return values
+
+    def numeric_columns(self, columns: Sequence[int]) -> list[Floats]:
+        return [self.numeric(column) for column in columns]
+
+    def labels(self, column: int) -> Labels:
+        series = self._series(column)
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+            return _numbers_as_labels(self.numeric(column))
+        if series.dtype == nw.Object:
+            return _objects_as_labels(series.to_numpy(), column_name(self, column))
+        if series.dtype not in (nw.String, nw.Categorical, nw.Enum):
+            raise _unusable(column_name(self, column), series.dtype)
+        native = series.to_native()
+        if hasattr(native, "cat") and hasattr(native.cat, "codes"):
+            codes, values = native.cat.codes.to_numpy(), native.cat.categories
+            return Labels(np.asarray(codes, dtype=np.int32), list(values))
+        if hasattr(native, "factorize") and series.dtype == nw.String:
+            codes, values = native.factorize()
+            return Labels(np.asarray(codes, dtype=np.int32), list(values))
+        text = series.cast(nw.String)
+        values = text.drop_nulls().unique().to_list()
+        if not values:
+            return Labels(np.full(self.n_rows, MISSING, dtype=np.int32), [])
+        codes = text.replace_strict(
+            values, range(len(values)), default=MISSING, return_dtype=nw.Int32
+        )
+        return Labels(np.asarray(codes.to_numpy(), dtype=np.int32), values)
+
+    def holds_text(self, column: int) -> bool:
+        dtype = self._dtypes[column]
+        if dtype == nw.Object:
+            return any(isinstance(value, str) for value in self._series(column).to_numpy())
+        return dtype in (nw.String, nw.Categorical, nw.Enum)
+
+    def take(self, rows: RowIndex) -> Table:
+        return FrameTable(self.frame[rows], self.where)
+
+
+# Cells of a frame up to which it remembers its columns as numbers.
+_REMEMBERED_CELLS = 4_000_000
+
+
+def remembering(table: Table) -> Table:
+    """The table; a frame that is not large then reads every column of numbers once.
+
+    A fit in one piece asks several times for each, and finding and converting them takes time.
+    """
+    if isinstance(table, FrameTable):
+        table.remembers = table.n_rows * table.n_columns <= _REMEMBERED_CELLS
+    return table
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table with named columns that narwhals can read."""
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def is_one_row_or_column(X: Any) -> bool:
+    """Whether X has names but only one dimension: a Series, or a dict."""
+    is_dict = isinstance(X, Mapping) and not sparse.issparse(X)  # some sparse arrays are dicts
+    return is_dict or bool(nw.dependencies.is_into_series(X))
+
+
+def frame_table(X: Any) -> FrameTable:
+    """A named table, checked for the things that narwhals leaves open."""
+    frame = nw.from_native(X, eager_only=True)
+    names = [str(name) for name in frame.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"Column names must be unique; these are not: {', '.join(twice)}.")
+    return FrameTable(frame)
+
+
+def array_table(X: Any) -> ArrayTable | SparseTable | ObjectTable:
+    """A two-dimensional array or sparse matrix that scikit-learn has validated."""
+    if sparse.issparse(X):
+        return SparseTable(X)
+    if X.dtype.kind in "OUS":
+        return ObjectTable(X.astype(object))
+    return ArrayTable(X)
+
+
+# --- what the model remembers --------------------------------------------------------------------
+
+
+def raw_matrix(table: Table, columns: Sequence[Column]) -> Floats:
+    """The table as prediction reads it; see the module's docstring."""
+    if isinstance(table, ArrayTable) and not any(column.is_categorical for column in columns):
+        return np.array(table.values, dtype=np.float64, order="C")
+    out = np.empty((table.n_rows, len(columns)))
+    for j, column in enumerate(columns):
+        if column.categories is None:
+            if table.holds_text(j):
+                raise ValueError(
+                    f"Column {column.name!r} was numeric when the model was fitted"
+                    " and holds text now."
+                )
+            out[:, j] = table.numeric(j)
+            continue
+        found = table.labels(j)
+        if found.values and _are_text(column.categories) and not _are_text(found.values):
+            raise ValueError(
+                f"Column {column.name!r} held text when the model was fitted and holds numbers now."
+            )
+        codes = found.recoded(column.categories, unknown=len(column.categories)).codes
+        values = codes.astype(np.float64)
+        values[codes == len(column.categories)] = UNKNOWN
+        values[codes == MISSING] = np.nan
+        out[:, j] = values
+    return out
+
+
+def raw_pieces(table: Table, columns: Sequence[Column]) -> Iterator[tuple[slice, Floats]]:
+    """``raw_matrix`` a bounded number of rows at a time."""
+    for start in range(0, table.n_rows, _PIECE_ROWS):
+        stop = min(start + _PIECE_ROWS, table.n_rows)
+        piece = table if stop - start == table.n_rows else table.take(slice(start, stop))
+        yield slice(start, stop), raw_matrix(piece, columns)
+
+
+def select_columns(table: Table, chosen: Any, parameter: str) -> NDArray[np.bool_]:
+    """Columns named by a parameter (names, positions or a mask) as a mask."""
+    mask = np.zeros(table.n_columns, dtype=np.bool_)
+    items = np.asarray(chosen, dtype=object) if not isinstance(chosen, str) else None
+    if items is None or items.ndim != 1:
+        raise TypeError(
+            f"{parameter} must be a list of column names, of positions, or a mask;"
+            f" got {describe(chosen)}."
+        )
+    if len(items) == table.n_columns and all(isinstance(item, (bool, np.bool_)) for item in items):
+        return items.astype(np.bool_)
+    for item in items:
+        mask[_position(table, item, parameter)] = True
+    return mask
+
+
+def column_signs(table: Table, given: Any, parameter: str) -> NDArray[np.int8]:
+    """Signs by column (a dict by name or position, or one per column) as an array."""
+    signs = np.zeros(table.n_columns, dtype=np.int8)
+    if given is None:
+        return signs
+    if isinstance(given, Mapping):
+        pairs = [(_position(table, item, parameter), sign) for item, sign in given.items()]
+    else:
+        listed = list(given) if isinstance(given, (Sequence, np.ndarray)) else []
+        if isinstance(given, str) or len(listed) != table.n_columns:
+            raise ValueError(
+                f"{parameter}={describe(given)} must be a dict from column names to 1, 0 or -1, or"
+                f" have one of these for each of the {table.n_columns} columns."
+            )
+        pairs = list(enumerate(listed))
+    for column, sign in pairs:
+        if isinstance(sign, (bool, np.bool_)) or sign not in (-1, 0, 1):
+            raise ValueError(
+                f"{parameter} of column {column_name(table, column)!r} is {describe(sign)}; it must"
+                " be 1 (never falls), -1 (never rises) or 0 (free)."
+            )
+        signs[column] = sign
+    return signs
+
+
+def _position(table: Table, item: Any, parameter: str) -> int:
+    if isinstance(item, str):
+        if table.names is None:
+            raise ValueError(
+                f"{parameter} names the column {item!r}, but X has no column names."
+                " Use positions or pass a DataFrame."
+            )
+        if item not in table.names:
+            raise ValueError(f"{parameter} names the column {item!r}, which X does not have.")
+        return table.names.index(item)
+    if isinstance(item, (bool, np.bool_)) or not isinstance(item, (int, np.integer)):
+        raise TypeError(
+            f"{parameter} must be a list of column names, of positions, or a mask with one entry"
+            f" per column; it contains {describe(item)}."
+        )
+    if not -table.n_columns <= item < table.n_columns:
+        raise ValueError(
+            f"{parameter} contains the position {int(item)}, but X has {table.n_columns} columns."
+        )
+    return int(item) % table.n_columns
+
+
+# --- odds and ends of column types ---------------------------------------------------------------
+
+
+def _numbers_as_labels(values: Floats) -> Labels:
+    present = ~np.isnan(values)
+    codes = np.full(len(values), MISSING, dtype=np.int32)
+    unique, inverse = np.unique(values[present], return_inverse=True)
+    codes[present] = inverse
+    return Labels(codes, [int(v) if v.is_integer() else float(v) for v in unique.tolist()])
+
+
+def _objects_as_labels(values: NDArray[np.object_], name: str) -> Labels:
+    position: dict[Any, int] = {}
+    codes = np.empty(len(values), dtype=np.int32)
+    for row, value in enumerate(values):
+        if is_missing(value):
+            codes[row] = MISSING
+            continue
+        if not isinstance(value, (str, int, float, np.integer, np.floating, np.bool_)):
+            raise _not_a_value(name, row, value)
+        codes[row] = position.setdefault(value, len(position))
+    return Labels(codes, list(position))
+
+
+def _objects_as_numbers(values: NDArray[np.object_], name: str) -> Floats:
+    convert: Callable[[Any], float] = float
+    out = np.empty(len(values))
+    for row, value in enumerate(values):
+        try:
+            out[row] = np.nan if is_missing(value) else convert(value)
+        except (TypeError, ValueError, OverflowError):
+            raise _not_a_value(name, row, value) from None
+    if np.isinf(out).any():
+        raise ValueError(f"Column {name!r} contains infinity.")
+    return out
+
+
+def _not_a_value(name: str, row: int, value: Any) -> TypeError:
+    # scikit-learn's own words for this case, which its estimator checks look for.
+    return TypeError(
+        f"argument must be a string or a number: column {name!r}, row {row} holds"
+        f" {describe(value)}."
+    )
+
+
+def _unusable(name: str, dtype: Any) -> TypeError:
+    return TypeError(
+        f"Column {name!r} has the type {dtype}, which is neither a number nor a category."
+        " Convert it (a date, for example, to days since a fixed day) or drop it."
+    )
+
+
+def _are_text(values: Sequence[Any]) -> bool:
+    return any(isinstance(value, str) for value in values)
+
+
+def ordered(values: list[Any]) -> list[Any]:
+    """Labels in an order that rows do not decide."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))

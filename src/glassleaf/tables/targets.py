@@ -1,0 +1,105 @@
+"""What came in as X and y: made plain, or refused with what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from glassleaf import checks as parameters
+from glassleaf.tables.cells import is_missing
+
+Floats = NDArray[np.float64]
+
+
+def plain_array(X: Any) -> Any:
+    """Arrays of kinds that numpy would silently turn into numbers, made plain or refused."""
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise TypeError("X is a lazy table; collect it first: fit(X.collect(), ...).")
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("M", "m"):
+        raise TypeError(
+            f"X has the type {X.dtype}, which is neither a number nor a category."
+            " Convert it, for example to days since a fixed day."
+        )
+    return X.astype(str) if kind == "S" else X
+
+
+def is_text_array(X: Any) -> bool:
+    """Whether X is an array of objects or strings that may hold categories."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in "OUS" and kind and getattr(X, "ndim", 0) == 2:
+        return any(
+            isinstance(value, (str, bytes)) for value in np.asarray(X, object).ravel()[:100_000]
+        )
+    return False
+
+
+def numeric_target(y: Any, n_rows: int) -> Floats:
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: pass the values to predict."
+        )
+    if getattr(getattr(y, "dtype", None), "kind", "") in ("M", "m"):
+        raise TypeError(f"y has the type {y.dtype}; it must be numbers.")
+    try:
+        target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", allow_nd=True)
+    except (TypeError, ValueError) as error:
+        if "y" in str(error).split():
+            raise
+        raise type(error)(f"y must be numbers, one per row: {error}") from None
+    if target.ndim > 1 and target.shape[1] > 1:
+        raise ValueError(
+            f"y has the shape {target.shape}; only one target is supported."
+            " Fit one estimator per target, for example with MultiOutputRegressor."
+        )
+    target = column_or_1d(target, warn=True)
+    check_consistent_length(np.empty(n_rows), target)
+    if np.abs(target).max(initial=0.0) > parameters.LARGEST_NUMBER:
+        raise ValueError(
+            f"y contains {float(np.abs(target).max()):g}; squares of it would overflow."
+            " Divide y by a constant."
+        )
+    return np.array(target)
+
+
+def class_labels(y: Any, n_rows: int) -> NDArray[Any]:
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: pass the labels to predict."
+        )
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("Input y contains NaN or infinity; every row needs a label.")
+    if labels.dtype.kind == "O" and any(is_missing(label) for label in labels):
+        raise ValueError("Input y contains a missing value; every row needs a label.")
+    if labels.dtype.kind == "O":
+        distinct_labels(labels)  # labels of several types may have no order
+    check_classification_targets(labels)
+    check_consistent_length(np.empty(n_rows), labels)
+    return np.asarray(labels)
+
+
+def check_discrete(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        odd = labels[labels != np.floor(labels)][0]
+        raise ValueError(
+            f"Unknown label type: continuous. y holds {odd:g}; labels are whole numbers or text."
+            " For a quantity there is ModelTreeRegressor."
+        )
+
+
+def distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different labels, in order, and the place of every label among them."""
+    try:
+        classes = np.unique(labels)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        raise TypeError(f"y mixes labels of types that cannot be sorted: {kinds}.") from None
+    return classes, np.searchsorted(classes, labels)

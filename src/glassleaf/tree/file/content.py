@@ -1,0 +1,351 @@
+"""Model files: text to a checked document and back. No numpy, no pickle, nothing is executed.
+
+A document is what ``schemas/model-v2.schema.json`` describes, as Python's own dicts and lists;
+floats that JSON cannot write are the words "inf", "-inf" and "nan" in the file, and floats here.
+``parse`` returns only documents that hold: those that the schema allows and whose arrays fit
+together and are a tree. For anything else it raises ``ModelFileError``. A file of an older version
+is checked against its own schema, and becomes a document of this version.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any
+
+from glassleaf.errors import ModelFileError
+from glassleaf.tree.file.schema import SchemaError, check, model_schema
+
+Document = dict[str, Any]
+
+FORMAT = "glassleaf model"
+VERSION = 2
+
+_LEAF = -1
+_PARTS = ("terms", "tree", "seen", "candidates")
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def read(path: str | os.PathLike[str]) -> Document:
+    """The checked document of a model file."""
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        return parse(content)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def parse(text: bytes | str) -> Document:
+    """A checked document from the text of a model file."""
+    try:
+        document = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_without_repeats,
+        )
+        version = _checked_version(document)
+        root = model_schema(version)
+        check(document, root, root)
+        if version == 1:
+            document = _with_no_curves(document)
+        document = _decoded(document)
+        check_structure(document)
+    except SchemaError as error:
+        raise ModelFileError(f"This is no intact model file: {error}.") from None
+    except ModelFileError:
+        raise
+    except RecursionError:
+        raise ModelFileError("This is no intact model file: it is nested too deeply.") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ModelFileError(
+            f"This is no intact model file: it is not JSON ({error!s:.200})."
+            " It was cut off, changed by hand, or is another file."
+        ) from None
+    except (ValueError, OverflowError) as error:  # those of numbers
+        raise ModelFileError(f"This is no intact model file: {error!s:.200}") from None
+    return document
+
+
+def _checked_version(document: Any) -> int:
+    """The version whose schema holds; that is the latest for what is no version at all."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError("This is JSON, but not a glassleaf model.")
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        return VERSION
+    if version > VERSION:
+        raise ModelFileError(
+            f"This model file has version {version!r:.20}, and this glassleaf reads versions up to"
+            f" {VERSION}. Install a newer glassleaf, or save the model anew with this one."
+        )
+    return version
+
+
+def _with_no_curves(document: Document) -> Document:
+    """A document of version 1 in the form of version 2: its models were fitted without curves."""
+    n_columns, estimator = len(document["columns"]), document["estimator"]
+    none = {
+        "curve_term": [-1] * n_columns,
+        "first_point": [0] * (n_columns + 1),
+        "point_x": [],
+        "point_z": [],
+    }
+    parameters = {"curves": False, **estimator["parameters"]}
+    return {
+        **document,
+        "version": 2,
+        "estimator": {**estimator, "parameters": parameters},
+        "terms": {**document["terms"], **none},
+    }
+
+
+def _refuse_constant(name: str) -> float:
+    raise ModelFileError(f"This is no intact model file: {name} is not JSON.")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ModelFileError(f"This is no intact model file: the number {text:.40} is too large.")
+    return number
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ModelFileError("This is no intact model file: a name occurs twice in one object.")
+    return found
+
+
+def _decoded(document: Document) -> Document:
+    """The same document with arrays of floats that hold floats only."""
+    out = dict(document)
+    for part in array_parts(document):
+        out[part] = dict(document[part])
+        for name, annotation in arrays(part).items():
+            if annotation["dtype"] == "float64" and name in out[part]:
+                out[part][name] = _floats(out[part][name])
+    return out
+
+
+def _floats(values: Any) -> Any:
+    if isinstance(values, list):
+        if set(map(type, values)) <= {float}:
+            return values
+        return [_floats(value) for value in values]
+    return float(values)
+
+
+def array_parts(document: Document) -> list[str]:
+    """The parts of a document that hold arrays."""
+    return [part for part in _PARTS if part in document]
+
+
+def arrays(part: str) -> dict[str, Any]:
+    """The arrays of such a part, with their axes and types, as the schema has them."""
+    properties = model_schema(VERSION)["properties"][part]["properties"]
+    return {name: entry for name, entry in properties.items() if "axes" in entry}
+
+
+# --- do the arrays fit together? -----------------------------------------------------------------
+
+
+def check_structure(document: Document) -> None:
+    """Raise ``ModelFileError`` unless every position of the arrays leads somewhere."""
+    columns, terms, tree = document["columns"], document["terms"], document["tree"]
+    sizes = {
+        "node": len(tree["left"]),
+        "column": len(columns),
+        "column and end": len(columns) + 1,
+        "term": terms["n_terms"],
+        "output": _check_outputs(document),
+        "class": 1 if document["classes"] is None else len(document["classes"]["values"]),
+    }
+    if "candidates" in document:
+        sizes["candidate and end"] = len(document["candidates"]["node"]) + 1
+    for part in array_parts(document):
+        for name, annotation in arrays(part).items():
+            if name in document[part]:
+                _check_shape(document[part][name], annotation["axes"], sizes, f"{part}.{name}")
+    _require(sizes["node"] >= 1, "the tree has no node")
+    _check_columns(columns)
+    _check_terms(columns, terms)
+    _check_nodes(columns, tree)
+    _check_models(tree)
+    _require(("seen" in document) == ("candidates" in document), "records are not complete")
+    if "candidates" in document:
+        _check_candidates(columns, tree, document["candidates"])
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ModelFileError(f"This is no intact model file: {otherwise}.")
+
+
+def _check_outputs(document: Document) -> int:
+    classes, name = document["classes"], document["loss"]["name"]
+    is_classifier = document["estimator"]["class"] == "ModelTreeClassifier"
+    _require(is_classifier == (classes is not None), "classes are those of a classifier")
+    _require(is_classifier == (name == "log_loss"), f"loss {name} does not fit the estimator")
+    if classes is None:
+        return 1
+    values = classes["values"]
+    _require(len(values) >= 2, "a classifier needs two classes")
+    _require(len(set(values)) == len(values), "a class occurs twice")
+    _check_labels(classes)
+    return 1 if len(values) == 2 else len(values)
+
+
+def _check_labels(labels: Document) -> None:
+    kinds = {"b": (bool,), "i": (int,), "u": (int,), "f": (float, int), "s": (str,)}
+    accepted = kinds.get(labels["dtype"][0], (str, int, float, bool))
+    fits = all(type(value) in accepted for value in labels["values"])
+    _require(fits, f"labels are not all of the type {labels['dtype']}")
+    if labels["dtype"][0] in "iu":
+        bits = int(labels["dtype"].lstrip("uint"))
+        least = -(2 ** (bits - 1)) if labels["dtype"][0] == "i" else 0
+        fits = all(least <= value < least + 2**bits for value in labels["values"])
+        _require(fits, f"labels are out of the range of {labels['dtype']}")
+
+
+def _check_shape(values: Any, axes: list[str], sizes: dict[str, int], where: str) -> None:
+    if not axes:
+        return
+    expected = sizes.setdefault(axes[0], len(values))
+    _require(
+        len(values) == expected,
+        f"{where} has {len(values)} entries instead of {expected} (one per {axes[0]})",
+    )
+    for value in values if len(axes) > 1 else ():
+        _check_shape(value, axes[1:], sizes, where)
+
+
+def _check_columns(columns: list[Document]) -> None:
+    names = [column["name"] for column in columns]
+    _require(len(set(names)) == len(names), "a name of a column occurs twice")
+    for column in columns:
+        categories = column["categories"]
+        unique = categories is None or len(set(categories)) == len(categories)
+        _require(unique, f"a category of column {column['name']!r:.60} occurs twice")
+
+
+def _check_terms(columns: list[Document], terms: Document) -> None:
+    n_terms = terms["n_terms"]
+    _require(n_terms >= 0, "n_terms is negative")
+    for first, x, what in (("first_knot", "knot_x", "knots"), ("first_point", "point_x", "points")):
+        inside = terms[first][0] == 0 and terms[first][-1] == len(terms[x])
+        _require(inside, f"{what} begin or end wrongly")
+    for j, column in enumerate(columns):
+        categories, first = column["categories"], terms["first_term"][j]
+        is_category = categories is not None
+        kind = is_category if first >= 0 else terms["is_category"][j]  # no term: of no kind
+        _require(terms["is_category"][j] == kind, f"column {j} is of two kinds")
+        width = len(categories) if is_category else 1
+        _require(first + width <= n_terms or first < 0, f"terms of column {j} are out of range")
+        _require(terms["missing_term"][j] < n_terms, f"terms of column {j} are out of range")
+        _require(math.isfinite(terms["fill"][j]), f"fill of column {j} is not finite")
+        n_knots = _check_line(terms, "knot", j)
+        _require(not n_knots or not is_category, f"column {j} has categories and knots")
+        _check_curve(terms, j, is_category)
+
+
+def _check_curve(terms: Document, column: int, is_category: bool) -> None:
+    curve, n_points = terms["curve_term"][column], _check_line(terms, "point", column)
+    _require(curve < terms["n_terms"], f"terms of column {column} are out of range")
+    _require((curve >= 0) == (n_points > 0), f"column {column} has a curve or its points, not both")
+    if curve >= 0:
+        is_number = not is_category and terms["first_term"][column] >= 0
+        _require(is_number, f"column {column} has a curve, and no number for it")
+
+
+def _check_line(terms: Document, what: str, column: int) -> int:
+    """Check the function through a column's knots or points; returns how many these are."""
+    start, stop = terms[f"first_{what}"][column], terms[f"first_{what}"][column + 1]
+    _require(start <= stop, f"{what}s of column {column} are out of range")
+    x, z = terms[f"{what}_x"][start:stop], terms[f"{what}_z"][start:stop]
+    finite = all(map(math.isfinite, x)) and all(map(math.isfinite, z))
+    ascending = all(before < after for before, after in zip(x, x[1:], strict=False))
+    _require(finite and ascending, f"{what}s of column {column} are not ascending numbers")
+    return len(x)
+
+
+def _check_nodes(columns: list[Document], tree: Document) -> None:
+    n_nodes = len(tree["left"])
+    parents = [0] * n_nodes
+    for node, (left, right) in enumerate(zip(tree["left"], tree["right"], strict=True)):
+        _require((left == _LEAF) == (right == _LEAF), f"node {node} has one child")
+        if left == _LEAF:
+            continue
+        for child in (left, right):
+            _require(node < child < n_nodes, f"node {node} has the child {child}")
+            parents[child] += 1
+        _check_split(columns, tree, node)
+    _require(all(n == 1 for n in parents[1:]), "a node has no parent, or two")
+
+
+def _check_split(columns: list[Document], tree: Document, node: int) -> None:
+    feature, first = tree["feature"][node], tree["first_category"][node]
+    _require(0 <= feature < len(columns), f"node {node} splits column {feature}")
+    categories = columns[feature]["categories"]
+    if categories is None:
+        _require(first == -1, f"node {node} splits numbers like categories")
+        _require(math.isfinite(tree["threshold"][node]), f"node {node} has no threshold")
+    else:
+        inside = 0 <= first <= len(tree["categories"]) - len(categories)
+        _require(inside, f"the categories of node {node} are out of range")
+
+
+def _check_candidates(columns: list[Document], tree: Document, candidates: Document) -> None:
+    first_point = candidates["first_point"]
+    ascending = all(a <= b for a, b in zip(first_point, first_point[1:], strict=False))
+    _require(
+        ascending and first_point[:1] == [0] and first_point[-1] == len(candidates["position"]),
+        "the points of candidates begin or end wrongly",
+    )
+    for k, (node, feature) in enumerate(
+        zip(candidates["node"], candidates["feature"], strict=True)
+    ):
+        is_inner = 0 <= node < len(tree["left"]) and tree["left"][node] != _LEAF
+        _require(is_inner, f"candidate {k} stands at node {node}")
+        _require(0 <= feature < len(columns), f"candidate {k} splits column {feature}")
+        categories, first = columns[feature]["categories"], candidates["first_category"][k]
+        if categories is None:
+            _require(first == -1, f"candidate {k} splits numbers like categories")
+        else:
+            inside = 0 <= first <= len(candidates["categories"]) - len(categories)
+            _require(inside, f"the categories of candidate {k} are out of range")
+
+
+def _check_models(tree: Document) -> None:
+    for node in range(len(tree["left"])):
+        numbers = [*tree["intercept"][node], *(c for row in tree["coef"][node] for c in row)]
+        _require(all(map(math.isfinite, numbers)), f"the model of node {node} is not finite")
+        clamps = zip(tree["clamp_low"][node], tree["clamp_high"][node], strict=True)
+        _require(all(low <= high for low, high in clamps), f"clamps of node {node} are no ranges")
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def to_text(document: Document) -> str:
+    """A document as the text of a model file; fails where reading it back would."""
+    encoded = {
+        part: {name: _encoded(value) for name, value in entry.items()} if part in _PARTS else entry
+        for part, entry in document.items()
+    }
+    text = json.dumps(encoded, allow_nan=False, indent=1, check_circular=False)
+    parse(text)
+    return text + "\n"
+
+
+def _encoded(values: Any) -> Any:
+    if isinstance(values, list):
+        return [_encoded(value) for value in values]
+    if isinstance(values, float) and not math.isfinite(values):
+        return "nan" if math.isnan(values) else "inf" if values > 0 else "-inf"
+    return values

@@ -1,0 +1,267 @@
+"""Trees, losses and parameters to documents and back; see ``document`` for the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf import criteria, losses
+from glassleaf.errors import ExportError, ModelFileError, describe
+from glassleaf.losses import Loss
+from glassleaf.tables.design import Terms
+from glassleaf.tables.table import Column
+from glassleaf.tree.file.content import FORMAT, VERSION, Document, arrays
+from glassleaf.tree.tree import Candidates, Seen, Tree
+
+_CRITERIA = ("GradientGain", "InformationGain", "VarianceReduction")
+_CLASS_LOSSES = (losses.BinaryLogLoss, losses.MulticlassLogLoss)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What there is to know of a fitted estimator, without scikit-learn."""
+
+    estimator: str
+    parameters: dict[str, Any]
+    tree: Tree
+    loss: Loss
+    classes: NDArray[Any] | None
+    named: bool
+
+
+# --- to documents --------------------------------------------------------------------------------
+
+
+def to_document(fitted: Fitted, written_by: str) -> Document:
+    """Everything that a model file holds."""
+    model = model_document(fitted)
+    parameters = {name: _parameter(value, name) for name, value in fitted.parameters.items()}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": written_by,
+        "estimator": {"class": fitted.estimator, "parameters": parameters},
+        **model,
+    }
+
+
+def model_document(fitted: Fitted) -> Document:
+    """The part that predicts; the parameters of the fit have no say in that."""
+    tree = fitted.tree
+    if tree.custom is not None:
+        raise ExportError(
+            "This tree has models of your own in its nodes (weak_model=...). Only linear models"
+            " can be saved and exported; pickle the estimator, at your own risk."
+        )
+    return {
+        "loss": _loss(fitted.loss),
+        "classes": None if fitted.classes is None else _labels(fitted.classes, "classes_"),
+        "named": fitted.named,
+        "columns": [_column(column) for column in tree.columns],
+        "terms": {**_lists(tree.terms, "terms"), "n_terms": int(tree.terms.n_terms)},
+        "tree": _lists(tree, "tree"),
+        **_records(tree),
+    }
+
+
+def _records(tree: Tree) -> Document:
+    """What training saw, where the tree still knows."""
+    if tree.records is None:
+        return {}
+    return {
+        "seen": _lists(tree.records, "seen"),
+        "candidates": _lists(tree.records.candidates, "candidates"),
+    }
+
+
+def _lists(source: Any, part: str) -> Document:
+    """The arrays of a dataclass as nested lists, each with all the axes that the schema names."""
+    out = {}
+    for name, annotation in arrays(part).items():
+        array = np.asarray(getattr(source, name))
+        axes = annotation["axes"]
+        if array.ndim == len(axes) - 1 and "output" in axes:
+            array = np.expand_dims(array, axes.index("output"))
+        out[name] = array.tolist()
+    return out
+
+
+def _column(column: Column) -> Document:
+    categories = column.categories
+    if categories is not None:
+        what = f"a category of column {column.name!r}"
+        categories = tuple(_label(category, what) for category in categories)
+    return {"name": column.name, "categories": None if categories is None else list(categories)}
+
+
+def _label(value: Any, what: str) -> str | int | float | bool:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (bool, int)) or (isinstance(value, float) and np.isfinite(value)):
+        return value
+    raise ExportError(
+        f"{what} is {describe(value)}, of the type {type(value).__name__}. Only text, finite"
+        " numbers and truth values can be saved and exported: convert the column, for example"
+        " with .astype(str), and fit again."
+    )
+
+
+def _labels(values: NDArray[Any], what: str) -> Document:
+    dtype = "str" if values.dtype.kind in "UT" else values.dtype.name
+    if values.dtype.kind not in "biufUTO" or dtype == "longdouble" or values.ndim != 1:
+        raise ExportError(f"{what} has the type {values.dtype}, which cannot be saved.")
+    return {"dtype": dtype, "values": [_label(value, what) for value in values]}
+
+
+def _loss(loss: Loss) -> Document:
+    if type(loss) in _CLASS_LOSSES:
+        return {"name": "log_loss", "n_outputs": loss.n_outputs}
+    for name, kind in losses.REGRESSION_LOSSES.items():
+        if type(loss) is kind:
+            given = {f.name: float(getattr(loss, f.name)) for f in fields(kind)}  # type: ignore[arg-type]
+            return {"name": name, **given}
+    raise ExportError(
+        f"loss={describe(loss)} is an object of your own. Only models with the losses of"
+        " glassleaf can be saved and exported."
+    )
+
+
+def _parameter(value: Any, name: str) -> Any:
+    if isinstance(value, np.ndarray):
+        return {"array": _labels(value, name)}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Loss):
+        return {"loss": _loss(value)}
+    if type(value).__name__ in _CRITERIA and type(value) is getattr(criteria, type(value).__name__):
+        return {"criterion": type(value).__name__}
+    if isinstance(value, dict):
+        return {
+            "map": [[_parameter(key, name), _parameter(v, name)] for key, v in value.items()],
+        }
+    if isinstance(value, tuple):
+        return {"tuple": [_parameter(entry, name) for entry in value]}
+    if isinstance(value, list):
+        return [_parameter(entry, name) for entry in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"float": str(value)}
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise ExportError(
+        f"{name}={describe(value)} cannot be saved. Only numbers, text, lists and the like can;"
+        f" if {name} no longer matters, call set_params({name}=None) first."
+    )
+
+
+# --- from documents ------------------------------------------------------------------------------
+
+
+def from_document(document: Document) -> Fitted:
+    """A checked document as a fitted model."""
+    labels = document["classes"]
+    classes = None if labels is None else _label_array(labels)
+    single = classes is None or len(classes) == 2
+    columns = tuple(
+        Column(c["name"], None if c["categories"] is None else tuple(c["categories"]))
+        for c in document["columns"]
+    )
+    terms = Terms(**_arrays(document, "terms", single), n_terms=document["terms"]["n_terms"])
+    records = None
+    if "seen" in document:
+        candidates = Candidates(**_arrays(document, "candidates", single))
+        records = Seen(**_arrays(document, "seen", single), candidates=candidates)
+    arrays_of_tree = _arrays(document, "tree", single)
+    tree = Tree(columns=columns, terms=terms, **arrays_of_tree, records=records)
+    return Fitted(
+        estimator=document["estimator"]["class"],
+        parameters={
+            name: _given(value) for name, value in document["estimator"]["parameters"].items()
+        },
+        tree=tree,
+        loss=_built_loss(document["loss"], 0 if classes is None else len(classes)),
+        classes=classes,
+        named=document["named"],
+    )
+
+
+def _arrays(document: Document, part: str, single: bool) -> dict[str, Any]:
+    out = {}
+    sizes = {"column": len(document["columns"]), "term": document["terms"]["n_terms"]}
+    for name, annotation in arrays(part).items():
+        if name not in document[part]:
+            continue
+        axes = annotation["axes"]
+        array = np.array(document[part][name], dtype=annotation["dtype"])
+        if array.ndim < len(axes):  # no term at all: numpy cannot see the last axis
+            array = array.reshape(
+                *array.shape, *(sizes.get(axis, 0) for axis in axes[array.ndim :])
+            )
+        if single and "output" in axes:
+            array = array.squeeze(axes.index("output"))
+        out[name] = array
+    return out
+
+
+def _label_array(labels: Document) -> NDArray[Any]:
+    values, dtype = labels["values"], labels["dtype"]
+    if dtype == "object":
+        out = np.empty(len(values), dtype=object)
+        out[:] = values
+        return out
+    return np.array(values, dtype=str if dtype == "str" else dtype)
+
+
+def _built_loss(given: Document, n_classes: int) -> Loss:
+    own = {name: value for name, value in given.items() if name not in ("name", "n_outputs")}
+    try:
+        if given["name"] != "log_loss":
+            return losses.REGRESSION_LOSSES[given["name"]](**own)
+        n_outputs = given.get("n_outputs", 1)
+        if n_classes and n_outputs != (1 if n_classes == 2 else n_classes):
+            raise TypeError
+        return (
+            losses.BinaryLogLoss(**own) if n_outputs == 1 else losses.MulticlassLogLoss(n_outputs)
+        )
+    except TypeError:
+        raise ModelFileError(
+            f"This is no intact model file: {given['name']} has other parameters."
+        ) from None
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_given(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    ((tag, inner),) = value.items()
+    return _UNTAG[tag](inner)
+
+
+def _mapping(pairs: list[Any]) -> dict[Any, Any]:
+    try:
+        return {_given(key): _given(value) for key, value in pairs}
+    except TypeError:
+        raise ModelFileError("This is no intact model file: a key is a list or a map.") from None
+
+
+def _checked_labels(labels: Document) -> NDArray[Any]:
+    try:
+        return _label_array(labels)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelFileError("This is no intact model file: labels of mixed types.") from None
+
+
+_UNTAG: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "tuple": lambda entries: tuple(map(_given, entries)),
+    "map": _mapping,
+    "array": _checked_labels,
+    "loss": lambda loss: _built_loss(loss, 0),
+    "criterion": lambda name: getattr(criteria, name)(),
+}

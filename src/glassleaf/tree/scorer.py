@@ -1,0 +1,299 @@
+"""One row in, one prediction out: in plain Python, without numpy, numba or scikit-learn.
+
+For a single row, calling into numpy costs more than the arithmetic. A :class:`Scorer` walks tuples
+of Python floats instead.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from math import exp, isfinite
+from typing import Any, cast
+
+from glassleaf.errors import describe
+from glassleaf.tables.cells import is_missing
+from glassleaf.tree import plain
+from glassleaf.tree.file import content as document
+from glassleaf.tree.plain import LARGEST_EXPONENT, Leaf, PlainColumn, PlainModel, Split, Term
+
+_UNKNOWN = -1  # code of a category that training never saw; None is missing
+
+Row = Sequence[Any] | Mapping[str, Any]
+# The sum of a leaf before a cell, and the cell, to the sum with it: term by term, as predict adds.
+_Adder = Callable[[float, Any], float]
+
+
+def load_scorer(path: str | os.PathLike[str]) -> Scorer:
+    """The scorer of a model file, without importing anything that fitting needs.
+
+    Parameters
+    ----------
+    path : str or path
+        A model file, written by the ``save`` of an estimator.
+
+    Returns
+    -------
+    Scorer
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is no model file, or was written by a newer version.
+    """
+    return Scorer(plain.from_document(document.read(path)))
+
+
+class Scorer:
+    """Predicts one row at a time.
+
+    A row is a sequence with one value per column, or a mapping from the names of the columns. A
+    missing value is ``None`` or NaN; a category that training never saw is welcome. Values that
+    neither the splits on the row's way nor its leaf look at are not looked at.
+
+    Parameters
+    ----------
+    model : PlainModel
+        See ``plain``; usually a scorer comes from ``estimator.scorer()`` or :func:`load_scorer`.
+    """
+
+    def __init__(self, model: PlainModel) -> None:
+        self.model = model
+        self.names = tuple(column.name for column in model.columns)
+        self.classes = model.classes
+        self._readers = tuple(map(_reader, model.columns))
+        self._nodes = tuple(_prepared(node, model) for node in model.nodes)
+        self._used = model.used
+        self._finish = _FINISH[model.link]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scorer, (self.model,)
+
+    def __call__(self, row: Row) -> Any:
+        """The prediction: a float, or for a classifier a list with the probability of each class.
+
+        Parameters
+        ----------
+        row : sequence or mapping
+
+        Returns
+        -------
+        float or list of float
+        """
+        return self._finish(self._sums(self._values(row))[1])
+
+    def raw(self, row: Row) -> float | list[float]:
+        """The sum of the leaf's terms: the log-odds, the logarithm, a score per class."""
+        sums = self._sums(self._values(row))[1]
+        return sums if self.model.link == "softmax" else sums[0]
+
+    def leaf(self, row: Row) -> int:
+        """Number of the leaf, as ``apply`` gives it."""
+        return self._sums(self._values(row))[0]
+
+    def label(self, row: Row) -> Any:
+        """The most probable class, as ``predict`` gives it."""
+        if self.classes is None:
+            raise TypeError("A regressor has no classes; call the scorer itself.")
+        probabilities = self(row)
+        return self.classes[probabilities.index(max(probabilities))]
+
+    def _values(self, row: Row) -> Sequence[Any]:
+        """The values in the order of the columns."""
+        if isinstance(row, Mapping):
+            try:
+                return [row[name] for name in self.names]
+            except KeyError:
+                return self._some_values(row)
+        values: Any = row
+        if hasattr(values, "tolist"):  # numpy's floats are slow to compute with one at a time
+            values = values.tolist()
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+            raise TypeError(f"A row is a sequence or a mapping; got {describe(row)}.")
+        if len(values) != len(self.names):
+            raise ValueError(
+                f"The row has {len(values)} values; the model has {len(self.names)} columns."
+            )
+        return cast("Sequence[Any]", values)
+
+    def _some_values(self, row: Mapping[str, Any]) -> list[Any]:
+        absent = [self.names[j] for j in self._used if self.names[j] not in row]
+        if absent:
+            raise ValueError(
+                f"The row has no value for column {absent[0]!r}. Pass None where it is missing."
+            )
+        return [row.get(name) for name in self.names]
+
+    def _sums(self, values: Sequence[Any]) -> tuple[int, list[float]]:
+        """The row's leaf and the sum of its terms for every output."""
+        nodes, readers, number = self._nodes, self._readers, 0
+        while True:
+            node = nodes[number]
+            if len(node) == 3:
+                break
+            column, goes_left, threshold, missing_left, left, right = node
+            value = values[column]
+            if type(value) is not float or goes_left is not None or value - value != 0.0:
+                value = readers[column](value)
+            if value is None:
+                to_left = missing_left
+            else:
+                to_left = value <= threshold if goes_left is None else goes_left[value]
+            number = left if to_left else right
+        _, outputs, intercepts = node
+        sums = []
+        for adders, intercept in zip(outputs, intercepts, strict=True):
+            total = 0.0
+            for column, slope, adder in adders:
+                value = values[column]
+                if slope is None or type(value) is not float or value - value != 0.0:
+                    total = adder(total, value)
+                else:
+                    total += slope * value
+            sums.append(total + intercept)
+        return number, sums
+
+
+def _prepared(node: Split | Leaf, model: PlainModel) -> tuple[Any, ...]:
+    """A node as the loop wants it: a split in 6 entries, a leaf in 3."""
+    if isinstance(node, Leaf):
+        outputs = tuple(_adders(node, model, k) for k in range(model.n_outputs))
+        return node.node, outputs, node.intercept
+    categories = model.columns[node.column].categories
+    goes_left = None
+    if categories is not None:
+        goes_left = {code: code in node.left_codes for code in range(len(categories))}
+        goes_left[_UNKNOWN] = node.unknown_left
+    return node.column, goes_left, node.threshold, node.missing_left, node.left, node.right
+
+
+def _adders(leaf: Leaf, model: PlainModel, output: int) -> tuple[tuple[int, Any, _Adder], ...]:
+    """Column, slope (None unless the term is slope times value) and what to call otherwise."""
+    out: list[tuple[int, Any, _Adder]] = []
+    for term in leaf.terms:
+        column = model.columns[term.column]
+        missing = term.missing[output] if term.missing else 0.0
+        if column.is_category:
+            by_code = {code: found[output] for code, found in term.categories.items()}
+            out.append((term.column, None, _category_adder(by_code, missing, column)))
+            continue
+        slope = term.slope[output] if term.slope else 0.0
+        is_plain = not (column.knots or term.bend or term.is_clamped)
+        adder = _number_adder(term, output, column)
+        out.append((term.column, slope if is_plain else None, adder))
+    return tuple(out)
+
+
+def _category_adder(by_code: dict[int, float], missing: float, column: PlainColumn) -> _Adder:
+    read = _reader(column)
+
+    def adder(total: float, value: Any) -> float:
+        code = read(value)
+        return total + (missing if code is None else by_code.get(code, 0.0))
+
+    return adder
+
+
+def _number_adder(term: Term, output: int, column: PlainColumn) -> _Adder:
+    slope, bend = (found[output] if found else 0.0 for found in (term.slope, term.bend))
+    missing = term.missing[output] if term.missing else 0.0
+    low, high, fill, read = term.low, term.high, column.fill, _reader(column)
+    xs, zs = zip(*column.knots, strict=True) if column.knots else ((), ())
+    curve_xs, curve_zs = zip(*column.curve, strict=True) if bend else ((), ())
+
+    def adder(total: float, value: Any) -> float:
+        if type(value) is not float or value - value != 0.0:  # missing, infinite, or of no speed
+            value = read(value)
+        if value is None:
+            total += missing
+            z = fill
+        else:
+            z = interpolated(value, xs, zs) if xs else value
+        z = low if z < low else high if z > high else z
+        total += slope * z
+        return total + bend * interpolated(z, curve_xs, curve_zs) if curve_xs else total
+
+    return adder
+
+
+def interpolated(x: float, xs: Sequence[float], zs: Sequence[float]) -> float:
+    """The piecewise linear function through the points, constant beyond their ends.
+
+    >>> interpolated(2.5, [0.0, 2.0, 3.0], [1.0, 3.0, 5.0])
+    4.0
+    """
+    k = bisect_right(xs, x) - 1
+    if k < 0:
+        return zs[0]
+    if k == len(xs) - 1:
+        return zs[-1]
+    return (zs[k + 1] - zs[k]) / (xs[k + 1] - xs[k]) * (x - xs[k]) + zs[k]
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def _reader(column: PlainColumn) -> Callable[[Any], Any]:
+    """What turns a cell into a float, or into the code of a category; None is missing."""
+    if column.categories is None:
+        return lambda value: _number(value, column.name)
+    codes = {category: code for code, category in enumerate(column.categories)}
+    holds_text = column.holds_text
+
+    def code(value: Any) -> int | None:
+        if is_missing(value):
+            return None
+        found = codes.get(value, _UNKNOWN)
+        if found == _UNKNOWN and holds_text and not isinstance(value, str):
+            raise ValueError(
+                f"Column {column.name!r} held text when the model was fitted and holds"
+                f" {describe(value)} now."
+            )
+        return found
+
+    return code
+
+
+def _number(value: Any, name: str) -> float | None:
+    if is_missing(value):
+        return None
+    if isinstance(value, (str, bytes)):
+        raise ValueError(
+            f"Column {name!r} was numeric when the model was fitted and holds"
+            f" {describe(value)} now."
+        )
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"Column {name!r} holds {describe(value)}, which is no number.") from None
+    if not isfinite(number):
+        raise ValueError(
+            f"Column {name!r} contains infinity. Replace it by a number or by a missing value."
+        )
+    return number
+
+
+# --- links ---------------------------------------------------------------------------------------
+
+
+def _logit(sums: list[float]) -> list[float]:
+    raw = sums[0]
+    small = exp(-abs(raw))
+    less, more = small / (1.0 + small), 1.0 / (1.0 + small)
+    return [less, more] if raw >= 0 else [more, less]
+
+
+def _softmax(sums: list[float]) -> list[float]:
+    largest = max(sums)
+    powers = [exp(raw - largest) for raw in sums]
+    total = sum(powers)
+    return [power / total for power in powers]
+
+
+_FINISH: dict[str, Callable[[list[float]], Any]] = {
+    "identity": lambda sums: sums[0],
+    "log": lambda sums: exp(min(sums[0], LARGEST_EXPONENT)),
+    "logit": _logit,
+    "softmax": _softmax,
+}

@@ -1,0 +1,82 @@
+"""The model for browsers and node: a scorer written by hand (``scorer.js``), the data it reads.
+
+There is one scorer in JavaScript; the export and the report both use it.
+"""
+
+from __future__ import annotations
+
+import json
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from glassleaf.tree.plain import Leaf, PlainColumn, PlainModel, Split, Term
+
+_SCORER = Path(__file__).with_name("scorer.js")
+
+
+def scorer_source() -> str:
+    """The source of ``glassleafScorer(model)``, for pages that bring the model themselves."""
+    return _SCORER.read_text(encoding="utf-8")
+
+
+def as_json(value: Any) -> str:
+    """JSON in plain ASCII that may stand in a page: nothing in it is a tag or ends an element.
+
+    >>> as_json("</script> & \u2028")
+    '"\\\\u003c/script\\\\u003e \\\\u0026 \\\\u2028"'
+    """
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def model_data(model: PlainModel) -> dict[str, Any]:
+    """The model as ``scorer.js`` reads it."""
+    return {
+        "link": model.link,
+        "classes": model.classes,
+        "columns": [_column(column) for column in model.columns],
+        "nodes": [_leaf(n) if isinstance(n, Leaf) else _split(n) for n in model.nodes],
+    }
+
+
+def _column(column: PlainColumn) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "categories": column.categories,
+        "knots": column.knots,
+        "fill": column.fill,
+        "curve": column.curve,
+    }
+
+
+def _split(split: Split) -> dict[str, Any]:
+    is_number = split.threshold == split.threshold
+    return {
+        "column": split.column,
+        "threshold": split.threshold if is_number else None,
+        "leftCodes": sorted(split.left_codes),
+        "missingLeft": split.missing_left,
+        "unknownLeft": split.unknown_left,
+        "left": split.left,
+        "right": split.right,
+    }
+
+
+def _leaf(leaf: Leaf) -> dict[str, Any]:
+    terms = [_term(term) for term in leaf.terms]
+    return {"intercept": leaf.intercept, "terms": terms, "samples": leaf.n_samples}
+
+
+def _term(term: Term) -> dict[str, Any]:
+    return {
+        "column": term.column,
+        "missing": term.missing,
+        "slope": term.slope,
+        "bend": term.bend,
+        "low": term.low if term.low > -inf else None,
+        "high": term.high if term.high < inf else None,
+        "categories": term.categories,
+    }
