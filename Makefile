@@ -38,7 +38,7 @@ demo: $(VENV)/.installed-demo
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/test_kernels.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/_kernels
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

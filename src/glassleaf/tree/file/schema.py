@@ -1,7 +1,7 @@
 """The schema of model files, and as much of JSON Schema as it needs.
 
 ``check`` knows the keywords that the shipped schema uses; any other JSON Schema validator may read
-the same file (``tests/test_model_file.py`` compares the two).
+the same file (``tests/tree/file/test_model_file.py`` compares the two).
 """
 
 from __future__ import annotations

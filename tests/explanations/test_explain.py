@@ -8,6 +8,7 @@ import bare
 import numpy as np
 import pandas as pd
 import pytest
+from hostile import HOSTILE
 from problems import CURVED, FORMS, KINDS, fitted, later, raw_of, with_subsets
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -430,12 +431,6 @@ def test_ranges_of_transformed_numbers_are_in_their_own_units(rng):
     assert f"·rank(amount)\n  within amount {low:.6g} to {high:.6g}\n" in model_text(
         explain(ranked)
     )
-
-
-HOSTILE = [
-    "<script>alert(1)</script>", "line\nbreak", "tab\there", "\x00\x1b[31mred", "‮backwards",
-    "quote\"'`", "x" * 5000, "ا" * 60, "{x}", "%s $x$ _a^b_", " ", "日本語",
-]  # fmt: skip
 
 
 def test_hostile_names_do_not_break_text(rng):

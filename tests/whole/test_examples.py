@@ -8,7 +8,7 @@ import needed
 
 needed.module("pandas")
 
-DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
+DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 
 
 def test_the_demo_shows_scores_and_trees():

@@ -223,7 +223,10 @@ def test_only_its_own_file_and_the_list_know_an_engine():
         for path in root.rglob("*.py")
         if any(name in _code(path) for name in names)
     }
-    assert known == {"backends/engines.py", *(f"backends/{name}.py" for name in names)}
+    assert known == {
+        "rows/backends/engines.py",
+        *(f"rows/backends/{name}.py" for name in names),
+    }
 
 
 def _code(path):

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import zoo
 from problems import FORMS, fitted
+from reports import HOSTILE, hostile_model, labeled_rows, report_of
 from scipy import stats
 from sklearn import metrics
 
@@ -20,44 +21,6 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.show.report import classes, densities, make_report, scores
 from glassleaf.show.report.data_notes import stability
 from glassleaf.show.report.view import page_view
-
-HOSTILE = [
-    "<script>window.broken = 1</script>",
-    "</script><img src=x onerror='window.broken = 1'>",
-    "quote\" ' ` \\ {{script}} ${x}",
-    "line\u2028break\u2029\n\0",
-    "x" * 5000,
-    "שלום \u202e olleh",
-]
-
-
-def report_of(name):
-    table, y = test_rows(name)
-    return zoo.case(name).model.report(table, y), table
-
-
-def test_rows(name):
-    kind = zoo.SETTINGS[name][0]
-    rng = np.random.default_rng(1)
-    table, score = zoo.training_table(rng, 400)
-    return table, zoo.target(kind, score, rng)
-
-
-test_rows.__test__ = False
-
-
-def hostile_model():
-    rng = np.random.default_rng(0)
-    n = 800
-    X = pd.DataFrame({name: rng.normal(size=n) for name in HOSTILE[:4]})
-    X[HOSTILE[4]] = rng.choice(HOSTILE, size=n).astype(object)
-    X[HOSTILE[5]] = rng.choice(["a", "b", None], size=n).astype(object)
-    x = X[HOSTILE[0]]
-    side = np.where(X[HOSTILE[4]].isin(HOSTILE[:3]), 1.0, -1.0)
-    raised = side * x + 0.5 * X[HOSTILE[1]] + 0.3 * rng.logistic(size=n)
-    y = np.where(raised > 0, HOSTILE[0], HOSTILE[5])
-    return ModelTreeClassifier(max_depth=2, n_jobs=1).fit(X, y), X, y
-
 
 # --- scores --------------------------------------------------------------------------------------
 
@@ -178,7 +141,7 @@ def test_every_kind_has_its_scores_within_their_intervals(kind, names):
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "no terms"])
 def test_classes_are_those_of_scikit_learn(kind, is_weighted, rng):
-    table, y = test_rows(kind)
+    table, y = labeled_rows(kind)
     model = zoo.case(kind).model
     w = weights_of(rng, len(y), is_weighted)
     found = model.report(table, y, w).contents.classes
@@ -242,7 +205,7 @@ def point_estimates(contents):
 
 @pytest.mark.parametrize("kind", ["squared_error", "poisson, rank", "binary", "multiclass"])
 def test_a_weight_of_two_is_a_row_given_twice(kind):
-    table, y = test_rows(kind)
+    table, y = labeled_rows(kind)
     weight = np.arange(len(y)) % 4
     model = zoo.case(kind).model
     weighted = model.report(table, y, weight)
@@ -265,7 +228,7 @@ def test_a_weight_of_two_is_a_row_given_twice(kind):
 
 
 def test_equal_weights_are_none():
-    table, y = test_rows("binary")
+    table, y = labeled_rows("binary")
     model = zoo.case("binary").model
     plain, alike = model.report(table, y), model.report(table, y, np.full(len(y), 2.0))
     found, expected = alike.contents.to_dict(), plain.contents.to_dict()
@@ -302,7 +265,7 @@ def test_bad_weights_are_refused_as_in_a_fit(weight, message, rng):
 
 
 @pytest.mark.parametrize("kind", zoo.KINDS)
-def test_leaves_hold_all_test_rows(kind):
+def test_leaves_hold_all_labeled_rows(kind):
     report, table = report_of(kind)
     contents = report.contents
     leaves = contents.leaves.leaves
@@ -394,7 +357,7 @@ def test_a_gain_in_the_page_is_that_of_its_threshold(kind):
 # --- densities -----------------------------------------------------------------------------------
 
 
-def test_densities_count_the_test_rows():
+def test_densities_count_the_labeled_rows():
     model, X, y = fitted("squared_error", **FORMS["curves, rank, clamped"])
     weight = np.arange(len(X)) % 3 + 0.5
     found = model.report(X, y, weight).contents.densities
@@ -577,7 +540,7 @@ def test_few_and_one_sided_rows(rng):
 
 
 def test_footer_says_where_the_model_comes_from():
-    table, y = test_rows("binary, rank, clamp")
+    table, y = labeled_rows("binary, rank, clamp")
     model = zoo.case("binary, rank, clamp").model
     plain = model.report(table, y)
     expected = {"transform": "'rank'", "max_depth": "2"}  # clamp=True and n_jobs=1 are none
@@ -605,7 +568,7 @@ def test_summary_says_what_the_model_is():
 
 
 def test_the_target_has_a_name():
-    table, y = test_rows("binary")
+    table, y = labeled_rows("binary")
     model = zoo.case("binary").model
     for report in (
         model.report(table, y, target="repaid"),
@@ -629,9 +592,9 @@ def shown_texts(report):
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "curves"])
-def test_rows_of_the_fit_are_never_called_test_rows(kind):
+def test_rows_of_the_fit_are_never_called_labeled_rows(kind):
     case = zoo.case(kind)
-    table, y = test_rows(kind)
+    table, y = labeled_rows(kind)
     tested, seen = (case.model.report(table, y, np.ones(len(y)), seen=s) for s in (False, True))
     for text in shown_texts(tested):
         assert "tested on" in text and "test rows" in text and "not tested" not in text
@@ -644,7 +607,7 @@ def test_rows_of_the_fit_are_never_called_test_rows(kind):
 
 
 def test_the_script_names_rows_as_the_page_says():
-    scripts = list((Path(glassleaf.__file__).parent / "report").glob("*.js"))
+    scripts = list((Path(glassleaf.__file__).parent / "show" / "report").glob("*.js"))
     texts = [re.findall(r"\"[^\"\n]*\"|`[^`\n]*`", file.read_text("utf-8")) for file in scripts]
     assert len(scripts) > 3 and not [t for own in texts for t in own if "test row" in t]
 
@@ -652,7 +615,7 @@ def test_the_script_names_rows_as_the_page_says():
 @pytest.mark.parametrize("kind", ["binary", "binary, rank, clamp", "curves", "no split"])
 def test_the_page_explains_what_its_formulas_have_and_nothing_else(kind):
     model = zoo.case(kind).model
-    page = embedded(model.report(*test_rows(kind)).html())
+    page = embedded(model.report(*labeled_rows(kind)).html())
     formulas = model.export_text(max_terms=None)
     legend = page["intro"]["leaf"]
     assert ("rank(x)" in legend) == ("rank(" in formulas) == bool(page["scales"]["texts"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import zoo
 from problems import FORMS, fitted
-from test_report import HOSTILE, hostile_model, report_of
+from reports import HOSTILE, hostile_model, report_of
 
 from glassleaf import explain
 

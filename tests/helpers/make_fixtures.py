@@ -14,7 +14,7 @@ import zoo
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 
-FOLDER = Path(__file__).parent / "fixtures"
+FOLDER = Path(__file__).parents[1] / "fixtures"
 COMMON = {"max_depth": 2, "categorical_features": zoo.NAMES[4:], "n_jobs": 1}
 
 

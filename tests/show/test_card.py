@@ -4,9 +4,9 @@ import bare
 import numpy as np
 import pandas as pd
 import pytest
+from hostile import HOSTILE
 from problems import FORMS, KINDS, fitted
 from sklearn.metrics import log_loss, roc_auc_score
-from test_explain import HOSTILE
 
 from glassleaf import ModelTreeRegressor, group_scores, model_card
 

@@ -28,7 +28,7 @@ from glassleaf.tree.file.schema import model_schema
 from glassleaf.tree.scorer import load_scorer
 from glassleaf.tree.tree import Candidates, Seen, Tree
 
-FIXTURES = Path(__file__).parent / "fixtures"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 def saved(model, folder):
