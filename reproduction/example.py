@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.criteria import GradientGain, InformationGain, Side
-from glassleaf.estimators.estimators import ModelTreeClassifier
+from glassleaf.estimators import ModelTreeClassifier
 from glassleaf.estimators.paper import paper_settings
 from glassleaf.fit.splits.renormalizers import change_units
 

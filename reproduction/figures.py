@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reproduction.datasets import Dataset
 from glassleaf.errors import require
-from glassleaf.estimators.estimators import ModelTreeClassifier
+from glassleaf.estimators import ModelTreeClassifier
 from glassleaf.estimators.paper import paper_settings
 from reproduction import example
 from reproduction.preparation import prepare

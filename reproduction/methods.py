@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from reproduction.datasets import Task
 from glassleaf.errors import require
-from glassleaf.estimators.estimators import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.estimators.paper import PAPER_METHODS, paper_settings
 from reproduction import peers
 from reproduction.printed import TABLE_1

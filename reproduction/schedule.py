@@ -16,7 +16,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from glassleaf.errors import require
-from glassleaf.estimators.estimators import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.estimators.paper import PAPER_METHODS, paper_settings
 from reproduction.cells import Cell, Result, cell_key, cell_path, load_result, run_cell, save_result
 from reproduction.methods import METHODS

@@ -11,7 +11,7 @@ from glassleaf._version import __version__ as __version__
 if TYPE_CHECKING:
     from glassleaf import criteria, export, losses
     from glassleaf.errors import ExportError, GlassleafError, MissingExtraError, ModelFileError
-    from glassleaf.estimators.estimators import ModelTreeClassifier, ModelTreeRegressor
+    from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
     from glassleaf.estimators.load import load
     from glassleaf.estimators.mimic import Mimic, mimic
     from glassleaf.estimators.paper import paper_settings

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
 
 from glassleaf.errors import describe
 
@@ -125,26 +124,32 @@ def tolerance(name: str, value: Any, default: float) -> float | None:
     return real_number(name, value, 0.0, 1.0)
 
 
-def row_weights(given: Any, X: Any) -> NDArray[np.float64]:
-    """sample_weight: a number >= 0 for every row of X, not all of them 0; None: 1 for each."""
-    if given is not None:
-        try:
-            given = np.asarray(given, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"sample_weight={describe(given)} must be numbers, one per row."
-            ) from None
-        if given.ndim != 1:
-            raise ValueError(
-                f"Sample weights must be 1D, one number per row; sample_weight has the shape"
-                f" {given.shape}."
-            )
-    weight = _check_sample_weight(given, X, dtype=np.float64, ensure_non_negative=True)
+def row_weights(given: Any, n_rows: int) -> NDArray[np.float64]:
+    """sample_weight: a number >= 0 for every row, not all of them 0; None: 1 for each."""
+    if given is None:
+        return np.ones(n_rows)
+    try:
+        weight = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"sample_weight={describe(given)} must be numbers, one per row.") from None
+    if weight.ndim != 1:
+        raise ValueError(
+            "Sample weights must be 1D, one number per row; sample_weight has the shape"
+            f" {weight.shape}."
+        )
+    if len(weight) != n_rows:
+        raise ValueError(f"sample_weight has {len(weight)} entries, but X has {n_rows} rows.")
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight contains NaN or infinity; every row needs a number >= 0.")
+    if (weight < 0).any():
+        raise ValueError(
+            f"sample_weight contains {float(weight.min()):g}; negative values are not weights."
+        )
     if weight.sum() > LARGEST_NUMBER:
         raise ValueError("sample_weight is so large that sums of it overflow; divide it.")
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    return np.array(weight)
+    return weight
 
 
 def random_state(value: Any) -> np.random.RandomState:

@@ -7,7 +7,6 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from glassleaf import _kernels
-from glassleaf._kernels import first_run
 
 values_or_indicators = pytest.mark.parametrize("has_values", [False, True], ids=["ones", "values"])
 
@@ -713,33 +712,6 @@ def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
     _kernels.sum_terms(X, nodes, coef, intercept, -high, high, *rest, out)
     expected = np.einsum("ikj,ij->ik", coef[nodes], X) + intercept[nodes]
     np.testing.assert_allclose(out, expected)
-
-
-def test_the_first_run_calls_every_kernel_that_most_fits_need(monkeypatch):
-    first_run._compile_most()  # what is watched below could not be compiled into other kernels
-    called, kernels = set(), set()
-    kinds = ("values", "splits", "models", "grams", "descent", "trees")
-    for module in (getattr(_kernels, kind) for kind in kinds):
-        for name, kernel in list(vars(module).items()):
-            # Those with an underscore are parts of others.
-            if getattr(kernel, "__module__", None) != module.__name__ or name.startswith("_"):
-                continue
-
-            def watched(*given, name=name, kernel=kernel):
-                called.add(name)
-                return kernel(*given)
-
-            kernels.add(name)
-            monkeypatch.setattr(module, name, watched)
-    _kernels.values.assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
-    first_run._compile_most()
-    losses = {"huber", "poisson", "gamma"}
-    of_classes = {"multiclass_log_loss", "sum_multiclass_log_loss"}
-    of_outputs = {"sum_dense_grams", "sum_sparse_grams"}
-    other_sums = {"row_length", "sum_dense", "sum_uniform", "sum_values"}
-    constrained, of_parts = {"descend_coordinates"}, {"merge_values", "put_together"}
-    several = of_classes | of_outputs
-    assert kernels - called == losses | several | other_sums | constrained | of_parts
 
 
 def test_log_loss_far_out_agrees_with_the_library():

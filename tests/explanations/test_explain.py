@@ -20,7 +20,6 @@ from glassleaf.explanations.effects import effect_line
 from glassleaf.explanations.formulas import formula, score_texts
 from glassleaf.explanations.rules import Condition, split_conditions
 from glassleaf.show.text.model import model_text
-from glassleaf.tables.table import raw_matrix
 from glassleaf.tree.fitted import NoCoefficientsError
 from glassleaf.tree.tree import term_matrix
 
@@ -175,7 +174,7 @@ def test_strength_of_line_curve_and_gaps_together(rng, kind, form, weighted):
 
 
 def model_matrix(model, X):
-    return raw_matrix(model._fitted(X)[1], model.tree_.columns)
+    return model.model_.matrix(X)
 
 
 @pytest.mark.parametrize("form", CURVED)

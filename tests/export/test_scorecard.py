@@ -11,8 +11,8 @@ import zoo
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.errors import ExportError
-from glassleaf.estimators.outlets import plain_model
 from glassleaf.export import to_scorecard
+from glassleaf.tree.file.convert import plain_model
 from glassleaf.tree.plain import leaf_numbers
 
 KINDS = [kind for kind in zoo.KINDS if not kind.startswith("multiclass")]
@@ -25,7 +25,7 @@ def scored_by_hand(lines, case):
         column = line["column"]
         cards.setdefault(int(line["leaf"]), {}).setdefault(column, []).append(line)
     out = []
-    number = leaf_numbers(plain_model(case.model))
+    number = leaf_numbers(plain_model(case.model.model_))
     for leaf, row in zip(case.model.apply(case.table), case.records, strict=True):
         card = cards[number[leaf]]
         score = float(card[""][0]["points"])

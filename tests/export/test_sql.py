@@ -249,7 +249,7 @@ def test_wrong_arguments_say_what_is_accepted(rng):
         to_sql(several)
     with pytest.raises(ValueError, match="not fitted"):
         to_sql(ModelTreeRegressor())
-    with pytest.raises(TypeError, match="no model tree"):
+    with pytest.raises(TypeError, match="not a glassleaf estimator"):
         to_sql("model.json")
     leaf = pd.DataFrame({"Leaf": rng.normal(size=100)})
     model = ModelTreeRegressor(max_depth=0).fit(leaf, leaf["Leaf"])

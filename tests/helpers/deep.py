@@ -14,7 +14,7 @@ def deep_model(depth=150):
     node = np.arange(n_nodes, dtype=np.int32)
     inner = (node % 2 == 0) & (node < n_nodes - 1)  # its left child is a leaf
     tree, columns, flags = model.tree_, np.zeros((n_nodes, 1)), np.zeros(n_nodes, dtype=bool)
-    model.tree_ = replace(
+    deep = replace(
         tree, feature=np.where(inner, 0, -1).astype(np.int32),
         threshold=np.where(inner, node / 2.0, np.nan),
         left=np.where(inner, node + 1, -1).astype(np.int32),
@@ -24,4 +24,5 @@ def deep_model(depth=150):
         clamp_high=columns + np.inf, n_samples=node.astype(np.int64), weight=node * 1.0,
         gain=node * 1.0, loss=node * 1.0,
     )  # fmt: skip
+    model.model_ = replace(model.model_, tree=deep)
     return model, X

@@ -99,12 +99,13 @@ def with_subsets(model, seed):
     """The same model with splits on any subsets of the categories, and any way for new ones."""
     rng = np.random.default_rng(seed)
     tree, out = model.tree_, copy.copy(model)
-    out.tree_ = replace(
+    changed = replace(
         tree,
         categories=rng.random(len(tree.categories)) < 0.5,
         unknown_left=rng.random(tree.node_count) < 0.5,
         missing_left=rng.random(tree.node_count) < 0.5,
     )
+    out.model_ = replace(model.model_, tree=changed)
     return out
 
 

@@ -130,7 +130,7 @@ def case(name: str) -> Case:
         model = ModelTreeRegressor(loss=kind, **parameters)
     model.fit(table, target(kind, score, rng))
     if name == "binary, curves without lines":
-        model.tree_ = without_lines(model.tree_)
+        model.model_ = replace(model.model_, tree=without_lines(model.tree_))
     later = later_table(rng)
     return Case(model, later, rows_of(later), predicted(model, later), raw_of(model, later))
 

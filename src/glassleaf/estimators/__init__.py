@@ -1,5 +1,6 @@
 """The two estimators, and what leads to and from them."""
 
-from glassleaf.estimators.estimators import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.estimators.classifier import ModelTreeClassifier
+from glassleaf.estimators.regressor import ModelTreeRegressor
 
 __all__ = ["ModelTreeClassifier", "ModelTreeRegressor"]

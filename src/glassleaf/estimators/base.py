@@ -6,6 +6,7 @@ import contextlib
 import copy
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Self
 
@@ -13,41 +14,41 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from glassleaf import _kernels
-from glassleaf import checks as parameters
+from glassleaf import checks
 from glassleaf.criteria import Criterion
-from glassleaf.errors import describe
 from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.fit.models.custom import WeakModel
 from glassleaf.fit.train import total_loss, train, train_on, with_rounded_coefficients
 from glassleaf.losses import Loss
 from glassleaf.rows.backends import Backend
-from glassleaf.rows.backends.engines import engine_of, is_collection, lazily
-from glassleaf.rows.pieces import check_backend, find_pieces, is_partitioned
-from glassleaf.tables.table import (
-    Table,
-    array_table,
-    column_name,
-    frame_table,
-    is_frame,
-    is_one_row_or_column,
-    raw_pieces,
-)
-from glassleaf.tables.targets import is_text_array, plain_array
+from glassleaf.rows.backends.engines import is_collection, lazily
+from glassleaf.rows.pieces import check_backend, find_pieces
+from glassleaf.tables.table import Table, column_name
+from glassleaf.tree.fitted import FittedModel, fitted_model
 from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Target:
+    """What is to be predicted: the loss, the classes (None for numbers) and, in memory, y."""
+
+    loss: Loss
+    classes: NDArray[Any] | None = None
+    y: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, 0 for numbers."""
+        return 0 if self.classes is None else len(self.classes)
+
+
 class ModelTree(Deployable, BaseEstimator):
     """What regressor and classifier share; the constructor is the regressor's."""
-
-    tree_: Tree
-    n_features_in_: int
-    _loss: Loss
 
     def __init__(
         self,
@@ -157,23 +158,25 @@ class ModelTree(Deployable, BaseEstimator):
 
     # --- fitting ---------------------------------------------------------------------------------
 
-    def _fit_tree(self, table: Table, y: Floats, weight: Floats, n_classes: int) -> None:
+    def _fit_table(self, table: Table, target: Target, weight: Floats) -> None:
+        """Fit to a table in memory."""
         check_backend(self.backend, in_memory=True)
-        given = vars(self)
-        settings = settings_of(given, self._loss, n_classes)
-        roles = roles_of(given, self._loss, table)
         used = np.flatnonzero(weight > 0)
+        y = target.y
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
-        self._loss.check_target(y)
-        digits = parameters.whole_number("coef_digits", self.coef_digits, 1, none="no rounding")
+        target.loss.check_target(y)
+        settings = settings_of(vars(self), target.loss, target.n_classes)
+        roles = roles_of(vars(self), target.loss, table)
+        digits = checks.whole_number("coef_digits", self.coef_digits, 1, none="no rounding")
         with _progress(self.verbose):
-            self.tree_ = train(table, y, weight, roles, settings)
+            tree = train(table, y, weight, roles, settings)
         if digits is not None and settings.weak_model is None:
-            before = total_loss(self.tree_, table, y, weight, self._loss)
-            self.tree_ = with_rounded_coefficients(self.tree_, digits)
-            after = total_loss(self.tree_, table, y, weight, self._loss)
+            before = total_loss(tree, table, y, weight, target.loss)
+            tree = with_rounded_coefficients(tree, digits)
+            after = total_loss(tree, table, y, weight, target.loss)
             self.rounding_cost_ = after / before - 1.0 if before > 0 else 0.0
+        self._own(tree, target, table)
 
     @contextlib.contextmanager
     def _opened(
@@ -185,81 +188,45 @@ class ModelTree(Deployable, BaseEstimator):
             raise ValueError(f"{what} is supported for tables in memory only.")
         check_backend(self.backend, in_memory=False)
         found = find_pieces(X, y, sample_weight, numeric)
-        self._check_names(found.native, found.outline, reset=True)
-        n_threads = parameters.n_threads(self.n_jobs)
+        n_threads = checks.n_threads(self.n_jobs)
         with _progress(self.verbose), found.open(self.backend, n_threads) as backend:
             yield backend, found.outline
 
-    def _fit_pieces(self, backend: Backend, table: Table, n_classes: int) -> None:
-        given = vars(self)
-        settings = settings_of(given, self._loss, n_classes)
+    def _fit_pieces(self, backend: Backend, table: Table, target: Target) -> None:
+        """Fit to the pieces in a backend, which hold targets and weights themselves."""
+        settings = settings_of(vars(self), target.loss, target.n_classes)
+        roles = roles_of(vars(self), target.loss, table)
         names = [column_name(table, j) for j in range(table.n_columns)]
-        self.tree_ = train_on(backend, names, roles_of(given, self._loss, table), settings)
+        self._own(train_on(backend, names, roles, settings), target, table)
 
-    def _read(self, X: Any, *, reset: bool) -> Table:
-        """Any table in; names and number of columns are checked against those of ``fit``."""
-        engine = engine_of(X)
-        if engine is not None:
-            raise TypeError(f"X is a {engine.COLLECTION}; only a table in memory will do here.")
-        if is_partitioned(X):
-            raise TypeError(
-                f"X={describe(X)} names Parquet files; only a table in memory will do here."
-                " The command line predicts on files: glassleaf predict MODEL FILES."
-            )
-        if is_frame(X):
-            table = frame_table(X)
-            self._check_names(X, table, reset)
-            if table.n_columns == 0 or (table.n_rows == 0 and reset):
-                raise ValueError(
-                    f"X has {table.n_rows} row(s) and {table.n_columns} column(s);"
-                    " at least one of each is needed."
-                )
-            return table
-        if is_one_row_or_column(X):
-            raise ValueError(
-                f"X is a {type(X).__name__}, and a table is needed: of a DataFrame, df.iloc[[0]] is"
-                " one of one row and df[['name']] one of one column; of a dict, make a DataFrame."
-            )
-        X = plain_array(X)
-        text = is_text_array(X)
-        checked = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=["csc", "csr"],
-            dtype=None if text else "numeric",
-            ensure_all_finite=not text and "allow-nan",
+    def _own(self, tree: Tree, target: Target, table: Table) -> None:
+        self.model_ = FittedModel(
+            tree=tree,
+            loss=target.loss,
+            class_array=target.classes,
+            is_named=table.is_named,
+            estimator=type(self).__name__,
+            parameters=self.parameters_to_keep(),
         )
-        return array_table(checked)
-
-    def _check_names(self, X: Any, table: Table, reset: bool) -> None:
-        """scikit-learn's check of the columns; its error for another order names no column."""
-        try:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        except ValueError as error:
-            known = list(getattr(self, "feature_names_in_", []))
-            if reset or table.names is None or sorted(table.names) != sorted(known):
-                raise
-            pairs = zip(table.names, known, strict=True)
-            place, (now, then) = next(
-                (k, pair) for k, pair in enumerate(pairs) if pair[0] != pair[1]
-            )
-            raise ValueError(f"{error}Column {place} is {now!r} and was {then!r} in fit.") from None
 
     # --- the fitted tree -------------------------------------------------------------------------
 
-    def _raw(self, X: Any) -> Floats:
-        """Raw predictions, shape (rows, outputs)."""
-        _, table = self._fitted(X)
-        out = np.empty((table.n_rows, self._loss.n_outputs))
-        for rows, matrix in raw_pieces(table, self.tree_.columns):
-            out[rows] = self.tree_.raw(matrix, self.tree_.apply(matrix))
-        return out
+    @property
+    def tree_(self) -> Tree:
+        """The fitted tree as plain arrays."""
+        return self.model_.tree
 
-    def _fitted(self, X: Any) -> tuple[Tree, Table]:
-        check_is_fitted(self)
-        _kernels.announce_compilation()
-        return self.tree_, self._read(X, reset=False)
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns seen in fit."""
+        return len(self.model_.tree.columns)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns, where they all have one."""
+        if not self.model_.is_named:
+            raise AttributeError("The table of the fit had no names of columns.")
+        return np.array(self.model_.names, dtype=object)
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Number of the leaf that every row falls into.
@@ -275,14 +242,7 @@ class ModelTree(Deployable, BaseEstimator):
         """
         if is_collection(X):
             return lazily(self.apply, X, None, np.int64)
-        return self._leaves(X)
-
-    def _leaves(self, X: Any) -> NDArray[np.int64]:
-        tree, table = self._fitted(X)
-        out = np.empty(table.n_rows, dtype=np.int64)
-        for rows, matrix in raw_pieces(table, tree.columns):
-            out[rows] = tree.apply(matrix)
-        return out
+        return fitted_model(self).apply(X)
 
     def decision_path(self, X: Any) -> Any:
         """The nodes on every row's way from the root to its leaf.
@@ -296,8 +256,8 @@ class ModelTree(Deployable, BaseEstimator):
         sparse matrix of shape (n_samples, n_nodes)
             1 where the row passes the node.
         """
-        leaves = self._leaves(X)
-        return self.tree_.decision_path(leaves)
+        model = fitted_model(self)
+        return model.tree.decision_path(model.apply(X))
 
     def get_depth(self) -> int:
         """Largest number of splits above a leaf."""
@@ -349,7 +309,7 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
 def _progress(verbose: Any) -> Iterator[None]:
     """Show the fit's log on standard error while it runs, if asked for."""
     level = int(verbose) if isinstance(verbose, (bool, np.bool_)) else verbose
-    if not parameters.whole_number("verbose", level, 0):
+    if not checks.whole_number("verbose", level, 0):
         yield
         return
     log = logging.getLogger("glassleaf")

@@ -6,12 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from glassleaf.errors import ModelFileError
 from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.tree.file import content as document
-from glassleaf.tree.file import convert as persist
+from glassleaf.tree.file import content
+from glassleaf.tree.file.convert import from_document
 
 _ESTIMATORS: dict[str, Any] = {
     "ModelTreeRegressor": ModelTreeRegressor,
@@ -45,22 +43,15 @@ def load(path: str | os.PathLike[str]) -> ModelTreeRegressor | ModelTreeClassifi
 
 def from_text(text: bytes | str) -> ModelTreeRegressor | ModelTreeClassifier:
     """The estimator in the text of a model file."""
-    fitted = persist.from_document(document.parse(text))
-    kind = _ESTIMATORS[fitted.estimator]
+    model = from_document(content.parse(text))
+    kind = _ESTIMATORS[model.estimator]
     known = kind().get_params(deep=False)
-    unknown = sorted(set(fitted.parameters) - set(known))
+    unknown = sorted(set(model.parameters) - set(known))
     if unknown:
         raise ModelFileError(
-            f"{fitted.estimator} of this glassleaf has no parameter {unknown[0]!r:.60}. The file"
+            f"{model.estimator} of this glassleaf has no parameter {unknown[0]!r:.60}. The file"
             " was written by another version, or by hand."
         )
-    estimator = kind(**fitted.parameters)
-    estimator.tree_ = fitted.tree
-    estimator.n_features_in_ = len(fitted.tree.columns)
-    estimator._loss = fitted.loss
-    if fitted.named:
-        names = [column.name for column in fitted.tree.columns]
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    if fitted.classes is not None:
-        estimator.classes_ = fitted.classes
+    estimator = kind(**model.parameters)
+    estimator.model_ = model
     return estimator  # type: ignore[no-any-return]

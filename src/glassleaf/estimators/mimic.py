@@ -20,7 +20,7 @@ from glassleaf.errors import describe
 from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.explanations.record import Record
 from glassleaf.explanations.rules import all_rules, rule_text
-from glassleaf.tree.fitted import fitted
+from glassleaf.tree.fitted import fitted_model
 
 Floats = NDArray[np.float64]
 
@@ -167,7 +167,8 @@ def _fit_soft(
     student = ModelTreeClassifier(**parameters).fit(rows, classes[label], sample_weight=weight)
     # Rows were entered once per class; the tree shall count every row once.
     counts = np.asarray(student.decision_path(X).sum(axis=0)).ravel()
-    student.tree_ = replace(student.tree_, n_samples=counts.astype(np.int64))
+    tree = replace(student.tree_, n_samples=counts.astype(np.int64))
+    student.model_ = replace(student.model_, tree=tree)
     return student
 
 
@@ -210,7 +211,7 @@ def _fidelity(
 def _by_leaf(
     student: Any, X: Any, apart: Floats, same: NDArray[np.bool_] | None
 ) -> tuple[LeafFidelity, ...]:
-    model = fitted(student, needs_coefficients=False)
+    model = fitted_model(student)
     nodes, rules = student.apply(X), all_rules(model.tree)
     found = [
         LeafFidelity(

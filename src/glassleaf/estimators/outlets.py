@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import datetime
 import os
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from glassleaf._version import __version__
-from glassleaf.errors import ExportError, describe
-from glassleaf.tree import plain
-from glassleaf.tree.file import content as document
-from glassleaf.tree.file import convert as persist
+from glassleaf.errors import ExportError
+from glassleaf.tree.file import content
 from glassleaf.tree.file.atomic import write_atomically
+from glassleaf.tree.file.convert import plain_model, to_document
+from glassleaf.tree.fitted import ModelOwner, fitted_model
+from glassleaf.tree.plain import PlainModel
 from glassleaf.tree.scorer import Scorer
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _ESTIMATORS = ("ModelTreeRegressor", "ModelTreeClassifier")
 
 
-class Deployable:
+class Deployable(ModelOwner):
     """Methods of the estimators that lead out of the notebook, and the look in it."""
 
     def _repr_html_inner(self) -> str:
@@ -41,9 +42,15 @@ class Deployable:
         """The fitted tree for a notebook; nothing where there is none to draw."""
         tree_html = import_module("glassleaf.show.notebook").tree_html
         try:
-            return str(tree_html(plain_model(self), self.tree_))  # type: ignore[attr-defined]
+            model = fitted_model(self)
+            return str(tree_html(plain_model(model), model.tree))
         except (NotFittedError, ExportError):
             return ""
+
+    def parameters_to_keep(self) -> dict[str, Any]:
+        """The parameters that a file or a fitted model keeps: no connection to a cluster."""
+        stored: dict[str, Any] = self.__getstate__()  # type: ignore[assignment]
+        return {name: stored[name] for name in self.get_params(deep=False)}  # type: ignore[attr-defined]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, to be read by :func:`glassleaf.load`.
@@ -61,8 +68,10 @@ class Deployable:
                 f"{type(self).__name__} is a class of your own, and the file could not say so."
                 f" Only {' and '.join(_ESTIMATORS)} can be saved."
             )
-        written = persist.to_document(fitted(self), f"glassleaf {__version__}")
-        write_atomically(path, document.to_text(written).encode("ascii"))
+        # Parameters as they are now: the user may have replaced one that no file can hold.
+        model = replace(fitted_model(self), parameters=self.parameters_to_keep())
+        written = to_document(model, f"glassleaf {__version__}")
+        write_atomically(path, content.to_text(written).encode("ascii"))
 
     def scorer(self) -> Scorer:
         """A scorer for single rows, about as fast as Python allows.
@@ -74,7 +83,7 @@ class Deployable:
             It returns what ``predict`` (regressor, a float) or ``predict_proba`` (classifier, a
             list) would for that row.
         """
-        return Scorer(plain_model(self))
+        return Scorer(plain_model(fitted_model(self)))
 
     def report(
         self,
@@ -117,34 +126,10 @@ class Deployable:
         # Loaded when asked for: it needs scikit-learn's metrics, which take their time.
         make_report = import_module("glassleaf.show.report").make_report
         try:
-            scored: plain.PlainModel | str = plain_model(self)
+            scored: PlainModel | str = plain_model(fitted_model(self))
         except ExportError as error:
             scored = str(error)
         report: Report = make_report(
             self, scored, X, y, sample_weight, target=target, title=title, date=date, seen=seen
         )
         return report
-
-
-def fitted(estimator: Any) -> persist.Fitted:
-    """The data of a fitted estimator."""
-    if not hasattr(estimator, "get_params") or not hasattr(type(estimator), "scorer"):
-        raise TypeError(
-            f"{describe(estimator)} is no model tree. Pass a fitted ModelTreeRegressor or"
-            " ModelTreeClassifier; of a pipeline, its last step."
-        )
-    check_is_fitted(estimator)
-    stored = estimator.__getstate__()
-    return persist.Fitted(
-        estimator=type(estimator).__name__,
-        parameters={name: stored[name] for name in estimator.get_params(deep=False)},
-        tree=estimator.tree_,
-        loss=estimator._loss,
-        classes=getattr(estimator, "classes_", None),
-        named=hasattr(estimator, "feature_names_in_"),
-    )
-
-
-def plain_model(estimator: Any) -> plain.PlainModel:
-    """A fitted estimator as plain Python objects, for scorers and exports."""
-    return plain.from_document(persist.model_document(fitted(estimator)))

@@ -6,7 +6,7 @@ from typing import Any, overload
 
 from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.explanations.rows import RowExplanations
-from glassleaf.tree.fitted import fitted
+from glassleaf.tree.fitted import linear_model
 
 
 @overload
@@ -46,7 +46,7 @@ def explain(
     >>> abs(row.reference + sum(row.contributions.values()) - row.raw) < 1e-12
     True
     """
-    model = fitted(estimator)
+    model = linear_model(estimator)
     if X is None:
         if background is not None:
             raise ValueError("background is for explaining rows; pass them as X.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from glassleaf.explanations.record import Record
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.explanations.slices import output_name
-from glassleaf.tree.fitted import Fitted
+from glassleaf.tree.fitted import FittedModel
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class LeafScores(Record):
 
 
 def score_leaves(
-    model: Fitted, X: Any, y: Any, output: int = -1, weight: Any = None, n_bins: int = 10
+    model: FittedModel, X: Any, y: Any, output: int = -1, weight: Any = None, n_bins: int = 10
 ) -> LeafScores:
     """Compare the leaves' predictions with the target (classes: of one class, by default the last).
 
@@ -88,7 +88,7 @@ def score_leaves(
     return LeafScores(tuple(found), overall, output_name(model, output), bins, are_shares)
 
 
-def target_numbers(model: Fitted, y: Any, output: int, n_rows: int) -> Floats:
+def target_numbers(model: FittedModel, y: Any, output: int, n_rows: int) -> Floats:
     """y as numbers; for classes 1 where it is the class of the output."""
     given = entries(y, n_rows)
     if model.classes is None:

@@ -32,7 +32,7 @@ from glassleaf.explanations.rules import (
     split_conditions,
 )
 from glassleaf.explanations.terms import Term, all_terms
-from glassleaf.tree.fitted import Fitted, plain
+from glassleaf.tree.fitted import FittedModel, plain
 from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
@@ -174,7 +174,7 @@ class ModelExplanation(Record):
         return {feature.name: feature.effect_share for feature in ordered}
 
 
-def explain_model(model: Fitted) -> ModelExplanation:
+def explain_model(model: FittedModel) -> ModelExplanation:
     """Gather the explanation of a fitted tree."""
     tree = model.tree
     strength = feature_strengths(tree)
@@ -246,7 +246,7 @@ def _share(of_features: Floats, j: int) -> float:
     return float(of_features[j]) / total if total > 0 else 0.0
 
 
-def _nodes(model: Fitted, strength: Floats) -> tuple[Node, ...]:
+def _nodes(model: FittedModel, strength: Floats) -> tuple[Node, ...]:
     tree = model.tree
     center = additive(tree).center
     prediction = model.prediction(center)

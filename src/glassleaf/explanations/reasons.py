@@ -14,7 +14,7 @@ from glassleaf.explanations.additive import additive
 from glassleaf.explanations.record import Record
 from glassleaf.explanations.shapley import Game
 from glassleaf.explanations.slices import typical_row
-from glassleaf.tree.fitted import Fitted, fitted
+from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ def reasons(
     """
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise ValueError(f"k={describe(k)} must be an integer >= 1.")
-    model = fitted(estimator)
+    model = linear_model(estimator)
     matrix = model.matrix(X)
     whole = model.whole_columns(X)
     output, sign = _direction(model, favorable)
@@ -119,7 +119,7 @@ def reasons(
     ]
 
 
-def _direction(model: Fitted, favorable: Any) -> tuple[int, float]:
+def _direction(model: FittedModel, favorable: Any) -> tuple[int, float]:
     """Which output counts, and the sign that makes a high score favorable."""
     if favorable is None and model.classes is not None:
         labels = ", ".join(map(repr, model.classes))
@@ -143,7 +143,7 @@ def _direction(model: Fitted, favorable: Any) -> tuple[int, float]:
 class _LeafMeans:
     """Contributions relative to the mean of the row's leaf, for which neutral values are exact."""
 
-    def __init__(self, model: Fitted, matrix: Floats, output: int) -> None:
+    def __init__(self, model: FittedModel, matrix: Floats, output: int) -> None:
         self.model, self.output = model, output
         self.additive = additive(model.tree)
         self.leaves = model.tree.apply(matrix)
@@ -199,7 +199,7 @@ def _zeros_of_curve(tree: Tree, leaf: int, column: int, coef: Floats, offset: fl
 class _Background:
     """Shapley values against background rows; neutral values are the nearest of theirs."""
 
-    def __init__(self, model: Fitted, matrix: Floats, background: Floats, output: int) -> None:
+    def __init__(self, model: FittedModel, matrix: Floats, background: Floats, output: int) -> None:
         self.model, self.output = model, output
         self.game = Game(model, background)
         self.parts = _relative(self.game.all_values(matrix), output)
@@ -243,7 +243,7 @@ def _relative(parts: Any, output: int) -> Any:
 
 
 def _row_reasons(
-    model: Fitted,
+    model: FittedModel,
     matrix: Floats,
     game: _LeafMeans | _Background,
     row: int,

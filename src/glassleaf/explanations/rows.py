@@ -14,7 +14,7 @@ from glassleaf.explanations.additive import additive
 from glassleaf.explanations.record import Record
 from glassleaf.explanations.rules import Condition, all_rules, rule_text, split_conditions
 from glassleaf.explanations.shapley import shapley
-from glassleaf.tree.fitted import Fitted
+from glassleaf.tree.fitted import FittedModel
 
 Floats = NDArray[np.float64]
 
@@ -99,7 +99,7 @@ class RowExplanations(Sequence[RowExplanation]):
     """One :class:`RowExplanation` per row, made when it is asked for."""
 
     def __init__(
-        self, model: Fitted, matrix: Floats, background: Floats | None, reference_text: str
+        self, model: FittedModel, matrix: Floats, background: Floats | None, reference_text: str
     ) -> None:
         self._model = model
         self._matrix = matrix

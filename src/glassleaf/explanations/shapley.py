@@ -24,7 +24,7 @@ from glassleaf._kernels import shapley as _kernels
 from glassleaf.errors import require
 from glassleaf.explanations.additive import Additive, additive
 from glassleaf.explanations.rules import Condition, all_rules
-from glassleaf.tree.fitted import Fitted, fitted
+from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ def shap_values(estimator: Any, X: Any, background: Any) -> ShapValues:
     >>> bool(np.allclose(found.base_values + found.values.sum(axis=1), model.predict(X[:5])))
     True
     """
-    model = fitted(estimator)
+    model = linear_model(estimator)
     matrix = model.matrix(X)
     values, base = shapley(model, matrix, model.matrix(background))
     base_values = np.tile(base, (len(matrix), 1))
@@ -108,7 +108,7 @@ def shap_values(estimator: Any, X: Any, background: Any) -> ShapValues:
     return ShapValues(values, base_values, display_data(model, matrix), model.names, names)
 
 
-def display_data(model: Fitted, matrix: Floats) -> NDArray[Any]:
+def display_data(model: FittedModel, matrix: Floats) -> NDArray[Any]:
     """A raw matrix as people know it: labels instead of codes."""
     categorical = [j for j, column in enumerate(model.tree.columns) if column.is_categorical]
     if not categorical:
@@ -119,7 +119,7 @@ def display_data(model: Fitted, matrix: Floats) -> NDArray[Any]:
     return out
 
 
-def shapley(model: Fitted, matrix: Floats, background: Floats) -> tuple[Floats, Floats]:
+def shapley(model: FittedModel, matrix: Floats, background: Floats) -> tuple[Floats, Floats]:
     """Values of shape (rows, columns, outputs), and the base of every output."""
     game = Game(model, background)
     return game.all_values(matrix), game.base
@@ -128,7 +128,7 @@ def shapley(model: Fitted, matrix: Floats, background: Floats) -> tuple[Floats, 
 class Game:
     """A tree, and background rows added up by the conditions they meet."""
 
-    def __init__(self, model: Fitted, background: Floats) -> None:
+    def __init__(self, model: FittedModel, background: Floats) -> None:
         if not len(background):
             raise ValueError("background has no rows; at least one is needed.")
         self.model = model

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.tables.cells import ANY_NUMBER
-from glassleaf.tree.fitted import Fitted
+from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Dependence:
 
 
 def slice_of(
-    model: Fitted,
+    model: FittedModel,
     matrix: Floats,
     columns: tuple[int, int],
     row: Floats | None,
@@ -83,7 +83,7 @@ def slice_of(
 
 
 def dependence_of(
-    model: Fitted, matrix: Floats, column: int, output: int, max_rows: int, n_points: int
+    model: FittedModel, matrix: Floats, column: int, output: int, max_rows: int, n_points: int
 ) -> Dependence:
     """Partial dependence over (at most so many, evenly chosen) rows of the matrix."""
     tree, known = model.tree, model.tree.columns[column].categories
@@ -115,7 +115,7 @@ def dependence_of(
     )
 
 
-def output_name(model: Fitted, output: int) -> str:
+def output_name(model: FittedModel, output: int) -> str:
     """What a prediction is called."""
     return "prediction" if model.classes is None else f"P({model.classes[output]})"
 

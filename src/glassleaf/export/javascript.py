@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from glassleaf._version import __version__
-from glassleaf.estimators.outlets import plain_model
+from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.scorer_js import as_json, model_data, scorer_source
 
 _MODULE = """/* A model tree, written by glassleaf {version}.
@@ -45,5 +46,5 @@ def to_javascript(estimator: Any, *, name: str = "glassleafModel") -> str:
         name=name if name.isidentifier() else "it",
         quoted_name=as_json(name),
         scorer=scorer_source(),
-        data=as_json(model_data(plain_model(estimator))),
+        data=as_json(model_data(plain_model(fitted_model(estimator)))),
     )

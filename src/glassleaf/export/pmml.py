@@ -13,7 +13,8 @@ from xml.etree import ElementTree as Xml
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError
-from glassleaf.estimators.outlets import plain_model
+from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import Label, Leaf, PlainColumn, PlainModel, Points, Split, Term
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -38,7 +39,7 @@ def to_pmml(estimator: Any, *, target: str = "y") -> str:
     str
         XML. Outputs: ``prediction``, or ``label`` and ``probability(...)`` of every class.
     """
-    document = _Writer(plain_model(estimator), target).document()
+    document = _Writer(plain_model(fitted_model(estimator)), target).document()
     Xml.indent(document)
     # References for all that is not ASCII: no one can read it in a wrong encoding.
     text: bytes = Xml.tostring(document, encoding="us-ascii", xml_declaration=True)

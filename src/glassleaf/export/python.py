@@ -6,8 +6,9 @@ from math import inf
 from typing import Any
 
 from glassleaf._version import __version__
-from glassleaf.estimators.outlets import plain_model
 from glassleaf.export.nested import Syntax, bodies
+from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
 
 # Codes of categories in the generated module.
@@ -105,7 +106,7 @@ def to_python(estimator: Any) -> str:
     str
         A module with ``predict(row)``, ``raw(row)``, ``leaf(row)``, ``COLUMNS`` and ``CLASSES``.
     """
-    model = plain_model(estimator)
+    model = plain_model(fitted_model(estimator))
     codes = [
         None if c.categories is None else {category: k for k, category in enumerate(c.categories)}
         for c in model.columns

@@ -16,11 +16,12 @@ from math import ceil, isfinite, log, log10
 from typing import Any
 
 from glassleaf.errors import ExportError, describe, require
-from glassleaf.estimators.outlets import plain_model
 from glassleaf.explanations import words
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.export.pieces import pieces, term_and_curve
 from glassleaf.tree.file.atomic import write_atomically
+from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import Leaf, PlainModel
 
 # What a spreadsheet would take for the beginning of a formula.
@@ -120,7 +121,7 @@ def to_scorecard(
     -------
     Scorecard
     """
-    model = plain_model(estimator)
+    model = plain_model(fitted_model(estimator))
     if model.link == "softmax":
         raise ExportError("A scorecard has one score, and this model has one for every class.")
     for name, value in (("base_odds", base_odds), ("pdo", pdo)):

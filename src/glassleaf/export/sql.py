@@ -15,8 +15,9 @@ from typing import Any
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError, describe
-from glassleaf.estimators.outlets import plain_model
 from glassleaf.export.pieces import pieces, term_and_curve
+from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     Label,
@@ -118,7 +119,7 @@ def to_sql(
     """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={describe(dialect)} must be one of {', '.join(DIALECTS)}.")
-    writer = _Writer(plain_model(estimator), DIALECTS[dialect])
+    writer = _Writer(plain_model(fitted_model(estimator)), DIALECTS[dialect])
     return writer.expression(of) if table is None else writer.view(table, view, prefix)
 
 

@@ -22,7 +22,7 @@ from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.record import Record
 from glassleaf.show.text.markdown import escaped, table
 from glassleaf.show.text.model import check_max_terms, seen_text, target_text
-from glassleaf.tree.fitted import Fitted, fitted
+from glassleaf.tree.fitted import FittedModel, fitted_model
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def group_scores(
     list of GroupScores
         The largest group first.
     """
-    model = fitted(estimator, needs_coefficients=False)
+    model = fitted_model(estimator)
     matrix = model.matrix(X)
     groups = _groups(X, by, len(matrix))
     column = by if isinstance(by, str) else str(getattr(by, "name", None) or "")
@@ -104,7 +104,7 @@ def group_scores(
     return sorted(out, key=lambda group: -group.rows)
 
 
-def _favorable_output(model: Fitted, favorable: Any) -> int:
+def _favorable_output(model: FittedModel, favorable: Any) -> int:
     if model.classes is None:
         if favorable is not None:
             raise ValueError(f"favorable={describe(favorable)}: the model predicts no classes.")
@@ -133,7 +133,7 @@ def _is_gap(value: Any) -> bool:
 
 
 def _scores(
-    model: Fitted, matrix: Floats, target: Floats, weight: Floats, output: int
+    model: FittedModel, matrix: Floats, target: Floats, weight: Floats, output: int
 ) -> dict[str, float]:
     prediction = model.prediction(model.raw(matrix))
     own = prediction[:, output]

@@ -70,6 +70,7 @@ class Table(Protocol):
 
     n_rows: int
     names: list[str] | None
+    is_named: bool  # whether its columns are called by text, as scikit-learn wants it of names
     n_columns: int
 
     def numeric(self, column: int) -> Floats:
@@ -102,6 +103,7 @@ class ArrayTable:
     """A two-dimensional array of numbers."""
 
     names: list[str] | None = None
+    is_named = False
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values = values
@@ -130,6 +132,7 @@ class SparseTable:
     """A scipy sparse matrix; absent entries are zeros."""
 
     names: list[str] | None = None
+    is_named = False
 
     def __init__(self, values: Any) -> None:
         self.values = sparse.csc_array(values)
@@ -165,6 +168,7 @@ class ObjectTable:
     """A two-dimensional array of Python objects: each column is numbers or text."""
 
     names: list[str] | None = None
+    is_named = False
 
     def __init__(self, values: NDArray[np.object_]) -> None:
         self.values = values
@@ -196,6 +200,7 @@ class FrameTable:
         self.frame = frame
         self.where = where
         self.names: list[str] | None = [str(name) for name in frame.columns]
+        self.is_named = all(isinstance(name, str) for name in frame.columns)
         self.n_rows, self.n_columns = frame.shape
         self._dtypes = list(frame.schema.values())
         self.remembers = False
@@ -305,6 +310,14 @@ def is_one_row_or_column(X: Any) -> bool:
 def frame_table(X: Any) -> FrameTable:
     """A named table, checked for the things that narwhals leaves open."""
     frame = nw.from_native(X, eager_only=True)
+    kinds = {type(name).__name__ for name in frame.columns}
+    if "str" in kinds and len(kinds) > 1:
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your"
+            f" input has {sorted(kinds)} as feature name / column name types. If you want feature"
+            " names to be stored and validated, you must convert them all to strings, by using"
+            " X.columns = X.columns.astype(str) for example."
+        )
     names = [str(name) for name in frame.columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

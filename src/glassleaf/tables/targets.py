@@ -1,4 +1,4 @@
-"""What came in as X and y: made plain, or refused with what to do."""
+"""What came in as y: numbers or labels, or an error that says what to do."""
 
 from __future__ import annotations
 
@@ -14,31 +14,6 @@ from glassleaf import checks as parameters
 from glassleaf.tables.cells import is_missing
 
 Floats = NDArray[np.float64]
-
-
-def plain_array(X: Any) -> Any:
-    """Arrays of kinds that numpy would silently turn into numbers, made plain or refused."""
-    if hasattr(X, "collect") and hasattr(X, "lazy"):
-        raise TypeError("X is a lazy table; collect it first: fit(X.collect(), ...).")
-    if isinstance(X, np.ma.MaskedArray):
-        return np.ma.filled(X.astype(np.float64), np.nan)
-    kind = getattr(getattr(X, "dtype", None), "kind", "")
-    if kind in ("M", "m"):
-        raise TypeError(
-            f"X has the type {X.dtype}, which is neither a number nor a category."
-            " Convert it, for example to days since a fixed day."
-        )
-    return X.astype(str) if kind == "S" else X
-
-
-def is_text_array(X: Any) -> bool:
-    """Whether X is an array of objects or strings that may hold categories."""
-    kind = getattr(getattr(X, "dtype", None), "kind", "")
-    if kind in "OUS" and kind and getattr(X, "ndim", 0) == 2:
-        return any(
-            isinstance(value, (str, bytes)) for value in np.asarray(X, object).ravel()[:100_000]
-        )
-    return False
 
 
 def numeric_target(y: Any, n_rows: int) -> Floats:

@@ -1,8 +1,9 @@
-"""What explanations ask of an estimator: the one place that looks into one."""
+"""One fitted model: what estimators own, and what explanations, pages, exports and files read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -10,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from glassleaf import checks as parameters
+from glassleaf import _kernels, checks
 from glassleaf.errors import GlassleafError, describe
 from glassleaf.losses import Loss
-from glassleaf.tables.table import UNKNOWN, is_frame, raw_matrix
+from glassleaf.tables.reading import check_columns, read_table
+from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_pieces
 from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
@@ -27,13 +29,26 @@ class NoCoefficientsError(GlassleafError, TypeError):
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A fitted tree, its loss, and the labels of its classes (None for a regression)."""
+class FittedModel:
+    """A fitted tree, and what it takes to read a table and to say what comes out.
+
+    ``class_array`` holds the labels, None for a regression. ``is_named`` says whether the table of
+    the fit had names of its own. ``estimator`` and ``parameters`` say how the model was fitted;
+    they do not enter a prediction.
+    """
 
     tree: Tree
     loss: Loss
-    classes: tuple[Any, ...] | None
-    estimator: Any
+    class_array: NDArray[Any] | None
+    is_named: bool
+    estimator: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The labels as Python's own values, None for a regression."""
+        found = self.class_array
+        return None if found is None else tuple(plain(label) for label in found)
 
     @property
     def kind(self) -> str:
@@ -73,12 +88,36 @@ class Fitted:
 
     @property
     def n_threads(self) -> int:
-        return parameters.n_threads(getattr(self.estimator, "n_jobs", None))
+        return checks.n_threads(self.parameters.get("n_jobs"))
+
+    # --- tables in -------------------------------------------------------------------------------
+
+    def read(self, X: Any) -> Table:
+        """Any table with the columns of the fit."""
+        _kernels.announce_compilation()
+        table = read_table(X)
+        check_columns(table, self.names, self.is_named, self.estimator)
+        return table
 
     def matrix(self, X: Any) -> Floats:
         """Any table as a raw matrix: categories as codes, NaN for missing, -1 for unknown."""
-        _, table = self.estimator._fitted(X)
-        return np.ascontiguousarray(raw_matrix(table, self.tree.columns))
+        return np.ascontiguousarray(raw_matrix(self.read(X), self.tree.columns))
+
+    def scores(self, X: Any) -> Floats:
+        """Raw scores of the rows of a table, shape (rows, outputs)."""
+        table = self.read(X)
+        out = np.empty((table.n_rows, self.loss.n_outputs))
+        for rows, matrix in raw_pieces(table, self.tree.columns):
+            out[rows] = self.raw(matrix)
+        return out
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """The leaf of every row of a table, as a position in the arrays of the tree."""
+        table = self.read(X)
+        out = np.empty(table.n_rows, dtype=np.int64)
+        for rows, matrix in raw_pieces(table, self.tree.columns):
+            out[rows] = self.tree.apply(matrix)
+        return out
 
     def whole_columns(self, X: Any) -> list[int]:
         """Columns of whole numbers or truth values; an array has one type, which says little.
@@ -100,14 +139,15 @@ class Fitted:
 
     def new_categories(self, X: Any, rows: NDArray[np.intp]) -> dict[int, tuple[Any, ...]]:
         """For every column of categories, those in some rows of X that training never saw."""
-        _, table = self.estimator._fitted(X)
-        table = table.take(rows)
+        table = self.read(X).take(rows)
         out = {}
         for j, column in enumerate(self.tree.columns):
             if column.categories is not None:
                 seen = table.labels(j).sorted().values
                 out[j] = tuple(plain(v) for v in seen if v not in set(column.categories))
         return out
+
+    # --- numbers out -----------------------------------------------------------------------------
 
     def raw(self, matrix: Floats) -> Floats:
         """Raw scores of the rows of a raw matrix, shape (rows, outputs)."""
@@ -144,23 +184,34 @@ class Fitted:
         return NEW_CATEGORY if x == UNKNOWN else plain(categories[int(x)])
 
 
-def fitted(estimator: Any, needs_coefficients: bool = True) -> Fitted:
-    """Look into a fitted estimator of ours."""
-    if not (hasattr(estimator, "_fitted") and hasattr(estimator, "get_n_leaves")):
+class ModelOwner:
+    """What an estimator of ours is to the rooms below it."""
+
+    model_: FittedModel
+
+
+def fitted_model(estimator: Any) -> FittedModel:
+    """The model that a fitted estimator owns."""
+    if not isinstance(estimator, ModelOwner):
         raise TypeError(
-            f"{describe(estimator)} is not a glassleaf estimator. Of a Pipeline, explain the last"
-            " step: explain(pipeline[-1], pipeline[:-1].transform(X))."
+            f"{describe(estimator)} is not a glassleaf estimator. Pass a fitted ModelTreeRegressor"
+            " or ModelTreeClassifier. Of a Pipeline, take the last step, and for X what reaches"
+            " it: explain(pipeline[-1], pipeline[:-1].transform(X))."
         )
     check_is_fitted(estimator)
-    tree = estimator.tree_
-    if needs_coefficients and tree.custom is not None:
+    return estimator.model_
+
+
+def linear_model(estimator: Any) -> FittedModel:
+    """The model that a fitted estimator owns, which must have coefficients."""
+    model = fitted_model(estimator)
+    if model.tree.custom is not None:
         raise NoCoefficientsError(
             "This needs linear models in the leaves. The tree was fitted with"
-            f" weak_model={describe(tree.custom.weak_model)}, whose models have no coefficients."
+            f" weak_model={describe(model.tree.custom.weak_model)}, whose models have no"
+            " coefficients."
         )
-    labels = getattr(estimator, "classes_", None)
-    classes = None if labels is None else tuple(plain(label) for label in labels)
-    return Fitted(tree, estimator._loss, classes, estimator)
+    return model
 
 
 def plain(value: Any) -> Any:

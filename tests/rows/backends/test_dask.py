@@ -93,7 +93,7 @@ def test_rows_are_not_collected(client):
     frame = dd.from_pandas(X, npartitions=2, sort=False)
     model = ModelTreeRegressor(max_depth=0).fit(X, y)
     for use in (model.decision_path, lambda rows: glassleaf.explain(model, rows)):
-        with pytest.raises(TypeError, match="X is a Dask collection; only a table in memory"):
+        with pytest.raises(TypeError, match="computed elsewhere; only a table in memory"):
             use(frame)
     for column in (frame["a"], da.from_array(y, 50)):
         with pytest.raises(ValueError, match="X has 1 dimension"):

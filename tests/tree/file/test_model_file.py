@@ -46,7 +46,7 @@ def test_predictions_are_the_same_to_the_last_bit(tmp_path, kind):
     loaded = saved(case.model, tmp_path)
     assert type(loaded) is type(case.model)
     assert loaded.tree_ == case.model.tree_
-    assert loaded._loss == case.model._loss
+    assert loaded.model_.loss == case.model.model_.loss
     np.testing.assert_array_equal(zoo.predicted(loaded, case.table), case.expected)
     in_terms = ("knot_x", "curve_term", "first_point", "point_x", "point_z")
     for name in ("coef", "threshold", *in_terms):  # array_equal takes -0.0 for 0.0

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from glassleaf.cli.output.screen import bar, signed_bar
 from glassleaf.errors import require
-from glassleaf.estimators.outlets import plain_model
 from glassleaf.explanations import words
 from glassleaf.explanations.curves import curve_weights
 from glassleaf.explanations.formulas import column_text, is_rescaled, link_text
 from glassleaf.explanations.model import feature_strengths
 from glassleaf.explanations.rules import split_conditions
 from glassleaf.tables.cells import is_missing
+from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import Leaf, PlainColumn, PlainModel, Term, leaf_numbers
 from glassleaf.tree.tree import Tree
 
@@ -53,7 +54,7 @@ def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
 
     Rows X say how much the columns vary; without them, what training saw does.
     """
-    model, tree = plain_model(estimator), estimator.tree_
+    model, tree = plain_model(fitted_model(estimator)), estimator.tree_
     known = _remembered(tree) if X is None else _from_rows(model, tree, X, estimator.apply(X))
     scale = _scale(model, tree, known)
     root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")

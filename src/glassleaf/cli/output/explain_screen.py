@@ -16,7 +16,7 @@ from glassleaf.explanations import words
 from glassleaf.explanations.formulas import link_text
 from glassleaf.explanations.reasons import Reason
 from glassleaf.explanations.rows import RowExplanation
-from glassleaf.tree.fitted import fitted
+from glassleaf.tree.fitted import linear_model
 
 rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
 text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
@@ -94,7 +94,7 @@ def show_row(
             words.number(_one(value, which), 4)
             for value in (explanation.reference, explanation.raw)
         )
-        model = fitted(estimator)
+        model = linear_model(estimator)
         link = link_text(model.link, model.classes)
         start = f"{reference} ({explanation.reference_text})"
         out.print(f"{start} plus these is {raw}, the score{of}. {link}", style="dim")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from glassleaf.estimators.outlets import plain_model
 from glassleaf.explanations.rules import all_rules, rule_text
+from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import Leaf, PlainModel, Term
 
 
 def model_json(estimator: Any) -> dict[str, Any]:
-    model, rules = plain_model(estimator), all_rules(estimator.tree_)
+    model, rules = plain_model(fitted_model(estimator)), all_rules(estimator.tree_)
     return {
         "estimator": type(estimator).__name__,
         "link": model.link,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.errors import describe
-from glassleaf.tree.fitted import Fitted
+from glassleaf.tree.fitted import FittedModel
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ class Goal:
     is_met: Callable[[Floats], bool]
 
 
-def goal_of(model: Fitted, values: Floats, target: Any, probability: float | None) -> Goal:
+def goal_of(model: FittedModel, values: Floats, target: Any, probability: float | None) -> Goal:
     """The goal for a row, given as ``counterfactuals`` takes it."""
     raw = model.raw(values[None])
     if model.classes is None:
@@ -43,7 +43,7 @@ def goal_of(model: Fitted, values: Floats, target: Any, probability: float | Non
     return goal
 
 
-def _number_goal(model: Fitted, raw: Floats, target: Any) -> Goal:
+def _number_goal(model: FittedModel, raw: Floats, target: Any) -> Goal:
     is_number = isinstance(target, (int, float, np.number)) and not isinstance(target, bool)
     if not is_number or not np.isfinite(target):
         raise ValueError(f"target={describe(target)} must be a finite number.")
@@ -59,7 +59,7 @@ def _number_goal(model: Fitted, raw: Floats, target: Any) -> Goal:
     return Goal(lambda raw: sign * (raw - needed), is_met)
 
 
-def _wanted_class(model: Fitted, raw: Floats, target: Any) -> int:
+def _wanted_class(model: FittedModel, raw: Floats, target: Any) -> int:
     assert model.classes is not None
     if target is None:
         if len(model.classes) > 2:
@@ -70,7 +70,7 @@ def _wanted_class(model: Fitted, raw: Floats, target: Any) -> int:
     return model.classes.index(target)
 
 
-def _class_goal(model: Fitted, raw: Floats, wanted: int, probability: float | None) -> Goal:
+def _class_goal(model: FittedModel, raw: Floats, wanted: int, probability: float | None) -> Goal:
     def is_met(raw: Floats) -> bool:
         found = model.prediction(raw)[0]
         if probability is None:
@@ -91,7 +91,7 @@ def _class_goal(model: Fitted, raw: Floats, wanted: int, probability: float | No
     return Goal(lambda raw: sign * (raw - needed), is_met)
 
 
-def raw_for(model: Fitted, prediction: float, output: int) -> float:
+def raw_for(model: FittedModel, prediction: float, output: int) -> float:
     """The raw score that gives a prediction, for any link: by bisection, to the last digit."""
     if model.link == "identity":
         return prediction

@@ -26,7 +26,7 @@ from glassleaf.explanations.counterfactuals.goals import Goal, goal_of
 from glassleaf.explanations.counterfactuals.nearest import nearest_in_pieces, nearest_point
 from glassleaf.explanations.record import Record
 from glassleaf.explanations.slices import kink_values
-from glassleaf.tree.fitted import Fitted, fitted
+from glassleaf.tree.fitted import FittedModel, linear_model
 
 Floats = NDArray[np.float64]
 
@@ -131,7 +131,7 @@ def counterfactuals(
     """
     if max_changes not in (1, 2):
         raise ValueError(f"max_changes={describe(max_changes)} must be 1 or 2.")
-    model = fitted(estimator, needs_coefficients=True)
+    model = linear_model(estimator)
     matrix = model.matrix(row)
     if len(matrix) != 1:
         raise ValueError(f"row has {len(matrix)} rows; one is needed.")
@@ -179,7 +179,7 @@ class _Feature:
 
 
 def _features(
-    model: Fitted,
+    model: FittedModel,
     values: Floats,
     actionable: Sequence[Any] | None,
     immutable: Sequence[Any],
@@ -207,7 +207,9 @@ def _features(
     return [f for f in out if (f.points != values[f.column]).any()]  # a constant cannot change
 
 
-def _category(model: Fitted, column: int, now: float, labels: Sequence[Any] | None) -> _Feature:
+def _category(
+    model: FittedModel, column: int, now: float, labels: Sequence[Any] | None
+) -> _Feature:
     known = model.tree.columns[column].categories or ()
     allowed = [k for k, label in enumerate(known) if labels is None or label in labels]
     if labels is not None and len(allowed) < len(set(labels)):
@@ -220,7 +222,7 @@ def _category(model: Fitted, column: int, now: float, labels: Sequence[Any] | No
 
 
 def _number(
-    model: Fitted,
+    model: FittedModel,
     column: int,
     now: float,
     pair: tuple[float | None, float | None] | None,
@@ -257,7 +259,7 @@ def _number(
     return _Feature(column, points, len(points) == 1, is_whole, False, unit)
 
 
-def _unit(model: Fitted, column: int, now: float) -> float:
+def _unit(model: FittedModel, column: int, now: float) -> float:
     """Spread of the column over the training rows, in raw units; its range where unknown."""
     tree = model.tree
     term = int(tree.terms.first_term[column])
@@ -281,7 +283,7 @@ def _unit(model: Fitted, column: int, now: float) -> float:
 class _Search:
     """One row, and what its outcome shall be."""
 
-    def __init__(self, model: Fitted, values: Floats, goal: Goal) -> None:
+    def __init__(self, model: FittedModel, values: Floats, goal: Goal) -> None:
         self.model = model
         self.values = values
         self.goal = goal

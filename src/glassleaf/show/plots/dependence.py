@@ -17,7 +17,7 @@ from glassleaf.show.plots.style import (
     new_axes,
     plain_frame,
 )
-from glassleaf.tree.fitted import fitted
+from glassleaf.tree.fitted import fitted_model
 
 _POINTS = 100
 
@@ -52,7 +52,7 @@ class DependenceDisplay:
         ax: Any = None,
     ) -> Self:
         """Predict the rows of X with the feature set to each of its values, and draw the mean."""
-        model = fitted(estimator, needs_coefficients=False)
+        model = fitted_model(estimator)
         column = model.position(feature, "feature")
         found = dependence_of(model, model.matrix(X), column, output, max_rows, _POINTS)
         return cls(found).plot(ax=ax)

@@ -21,7 +21,7 @@ from glassleaf.show.plots.style import (
     plain_frame,
     shortened,
 )
-from glassleaf.tree.fitted import fitted
+from glassleaf.tree.fitted import fitted_model
 
 
 @dataclass
@@ -42,7 +42,7 @@ class LeafScoresDisplay(ABC):
         ax: Any = None,
     ) -> Self:
         """Score the leaves of a fitted model tree on rows and draw them."""
-        model = fitted(estimator, needs_coefficients=False)
+        model = fitted_model(estimator)
         return cls(score_leaves(model, X, y, output, sample_weight)).plot(ax=ax)
 
     @abstractmethod

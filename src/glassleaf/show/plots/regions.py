@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from glassleaf.explanations.leaf_scores import target_numbers
 from glassleaf.explanations.slices import Slice, slice_of
 from glassleaf.show.plots.style import INK, label, new_axes
-from glassleaf.tree.fitted import fitted
+from glassleaf.tree.fitted import linear_model
 
 _POINTS = 200
 # What a leaf's label covers, in points of the grid (rows, columns).
@@ -78,7 +78,7 @@ class RegionDisplay:
         max_points : int
             How many rows are drawn as points.
         """
-        model = fitted(estimator)
+        model = linear_model(estimator)
         matrix = model.matrix(X)
         columns = (model.position(features[0], "features"), model.position(features[1], "features"))
         row = None if at is None else model.matrix(at)[0]

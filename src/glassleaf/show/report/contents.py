@@ -22,7 +22,7 @@ from glassleaf.show.report.data_notes import DataNotes, data_notes
 from glassleaf.show.report.densities import Density, densities
 from glassleaf.show.report.leaves import CalibrationBin, LeavesOnTest, calibration, leaves_on_test
 from glassleaf.show.report.scores import Score, effective_rows, model_scores
-from glassleaf.tree.fitted import Fitted, fitted
+from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.tree import term_matrix
 
 Floats = NDArray[np.float64]
@@ -98,11 +98,11 @@ def gather(
     if not isinstance(seen, (bool, np.bool_)):
         raise TypeError(f"seen={describe(seen)} must be True or False.")
     name = _target_name(target, y)
-    model, explanation = fitted(estimator), explain(estimator)
+    model, explanation = linear_model(estimator), explain(estimator)
     matrix = model.matrix(X)
     if not len(matrix):
         raise ValueError("X has no rows; a report needs some to test the model on.")
-    given = row_weights(sample_weight, matrix)
+    given = row_weights(sample_weight, len(matrix))
     used = np.flatnonzero(given)
     truth, matrix = _target(model, y, len(matrix))[used], matrix[used]
     weight = given[used] / given.max()  # squares of them neither overflow nor vanish
@@ -136,7 +136,7 @@ def gather(
 
 
 def _are_those_of_the_fit(
-    model: Fitted, matrix: Floats, nodes: NDArray[np.int64], weight: Floats
+    model: FittedModel, matrix: Floats, nodes: NDArray[np.int64], weight: Floats
 ) -> bool:
     """Whether rows are, to all appearances, those that the model was fitted on.
 
@@ -179,7 +179,7 @@ def _date(given: str | datetime.date | None) -> str:
     return given or ""
 
 
-def _target(model: Fitted, y: Any, n_rows: int) -> Floats:
+def _target(model: FittedModel, y: Any, n_rows: int) -> Floats:
     """y as numbers, or as positions of the classes."""
     given = entries(y, n_rows)
     if model.classes is None:
@@ -199,7 +199,7 @@ def _target(model: Fitted, y: Any, n_rows: int) -> Floats:
 
 
 def _examples(
-    model: Fitted,
+    model: FittedModel,
     explanation: ModelExplanation,
     used: NDArray[np.int64],
     matrix: Floats,
@@ -224,11 +224,11 @@ def _examples(
     )
 
 
-def _typical(model: Fitted, matrix: Floats) -> tuple[Any, ...]:
+def _typical(model: FittedModel, matrix: Floats) -> tuple[Any, ...]:
     """Medians with six digits, which are enough to start from, and most frequent categories."""
     found = _values(model, typical_row(model.tree, matrix))
     return tuple(float(f"{x:.6g}") if isinstance(x, float) else x for x in found)
 
 
-def _values(model: Fitted, row: Floats) -> tuple[Any, ...]:
+def _values(model: FittedModel, row: Floats) -> tuple[Any, ...]:
     return tuple(model.value(j, x) for j, x in enumerate(row.tolist()))

@@ -1,9 +1,9 @@
-"""Trees, losses and parameters to documents and back; see ``document`` for the files."""
+"""Fitted models to the content of model files and back; see ``content`` for the files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -14,53 +14,44 @@ from glassleaf.errors import ExportError, ModelFileError, describe
 from glassleaf.losses import Loss
 from glassleaf.tables.design import Terms
 from glassleaf.tables.table import Column
+from glassleaf.tree import plain
 from glassleaf.tree.file.content import FORMAT, VERSION, Document, arrays
+from glassleaf.tree.fitted import FittedModel
+from glassleaf.tree.plain import PlainModel
 from glassleaf.tree.tree import Candidates, Seen, Tree
 
 _CRITERIA = ("GradientGain", "InformationGain", "VarianceReduction")
 _CLASS_LOSSES = (losses.BinaryLogLoss, losses.MulticlassLogLoss)
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """What there is to know of a fitted estimator, without scikit-learn."""
-
-    estimator: str
-    parameters: dict[str, Any]
-    tree: Tree
-    loss: Loss
-    classes: NDArray[Any] | None
-    named: bool
-
-
 # --- to documents --------------------------------------------------------------------------------
 
 
-def to_document(fitted: Fitted, written_by: str) -> Document:
+def to_document(model: FittedModel, written_by: str) -> Document:
     """Everything that a model file holds."""
-    model = model_document(fitted)
-    parameters = {name: _parameter(value, name) for name, value in fitted.parameters.items()}
+    predicts = model_document(model)
+    parameters = {name: _parameter(value, name) for name, value in model.parameters.items()}
     return {
         "format": FORMAT,
         "version": VERSION,
         "written_by": written_by,
-        "estimator": {"class": fitted.estimator, "parameters": parameters},
-        **model,
+        "estimator": {"class": model.estimator, "parameters": parameters},
+        **predicts,
     }
 
 
-def model_document(fitted: Fitted) -> Document:
+def model_document(model: FittedModel) -> Document:
     """The part that predicts; the parameters of the fit have no say in that."""
-    tree = fitted.tree
+    tree = model.tree
     if tree.custom is not None:
         raise ExportError(
             "This tree has models of your own in its nodes (weak_model=...). Only linear models"
             " can be saved and exported; pickle the estimator, at your own risk."
         )
     return {
-        "loss": _loss(fitted.loss),
-        "classes": None if fitted.classes is None else _labels(fitted.classes, "classes_"),
-        "named": fitted.named,
+        "loss": _loss(model.loss),
+        "classes": None if model.class_array is None else _labels(model.class_array, "classes_"),
+        "named": model.is_named,
         "columns": [_column(column) for column in tree.columns],
         "terms": {**_lists(tree.terms, "terms"), "n_terms": int(tree.terms.n_terms)},
         "tree": _lists(tree, "tree"),
@@ -159,10 +150,15 @@ def _parameter(value: Any, name: str) -> Any:
     )
 
 
+def plain_model(model: FittedModel) -> PlainModel:
+    """A fitted model as plain Python objects, for scorers and exports."""
+    return plain.from_document(model_document(model))
+
+
 # --- from documents ------------------------------------------------------------------------------
 
 
-def from_document(document: Document) -> Fitted:
+def from_document(document: Document) -> FittedModel:
     """A checked document as a fitted model."""
     labels = document["classes"]
     classes = None if labels is None else _label_array(labels)
@@ -178,15 +174,15 @@ def from_document(document: Document) -> Fitted:
         records = Seen(**_arrays(document, "seen", single), candidates=candidates)
     arrays_of_tree = _arrays(document, "tree", single)
     tree = Tree(columns=columns, terms=terms, **arrays_of_tree, records=records)
-    return Fitted(
+    return FittedModel(
         estimator=document["estimator"]["class"],
         parameters={
             name: _given(value) for name, value in document["estimator"]["parameters"].items()
         },
         tree=tree,
         loss=_built_loss(document["loss"], 0 if classes is None else len(classes)),
-        classes=classes,
-        named=document["named"],
+        class_array=classes,
+        is_named=document["named"],
     )
 
 

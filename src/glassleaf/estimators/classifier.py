@@ -1,0 +1,321 @@
+"""The estimator of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+
+from glassleaf.checks import named_or_object, row_weights
+from glassleaf.criteria import Criterion
+from glassleaf.errors import describe
+from glassleaf.estimators.base import ModelTree, Target, all_or_nothing
+from glassleaf.fit.models.custom import WeakModel
+from glassleaf.losses import BinaryLogLoss, Loss, MulticlassLogLoss
+from glassleaf.rows.backends import Backend
+from glassleaf.rows.backends.engines import is_collection, lazily
+from glassleaf.rows.pieces import NO_ROWS, count_labels, encode_labels, is_partitioned
+from glassleaf.tables.reading import check_has_rows, read_table
+from glassleaf.tables.targets import check_discrete, class_labels, distinct_labels
+from glassleaf.tree.fitted import fitted_model
+
+Floats = NDArray[np.float64]
+
+
+class ModelTreeClassifier(ClassifierMixin, ModelTree):
+    """A decision tree with a logistic model in every leaf.
+
+    Two classes: one log-odds per leaf model; more: softmax of one score per class. Parameters are
+    those of :class:`ModelTreeRegressor`, with ``loss="log_loss"`` and ``class_weight``.
+
+    Parameters
+    ----------
+    loss : {"log_loss"} or Loss, default="log_loss"
+        What the models minimize.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied into ``sample_weight``.
+    criterion, renormalize, scale, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
+min_samples_leaf, min_gain, ccp_alpha, max_bins, rescore, refine, category_splits, significance, \
+categorical_features, split_features, leaf_features, transform, curves, clamp, max_leaf_terms, \
+round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbose, random_state
+        See :class:`ModelTreeRegressor`.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree as plain arrays; see :class:`glassleaf.Tree`.
+    classes_ : ndarray
+        The labels, sorted.
+    n_features_in_ : int
+        Number of columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Names of the columns, where they all have one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from glassleaf import ModelTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> ModelTreeClassifier(max_depth=1, significance=None).fit(X, y).get_n_leaves()
+    2
+    >>> ModelTreeClassifier(max_depth=1).fit(X, y).get_n_leaves()  # two are no better than one
+    1
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str | Loss = "log_loss",
+        criterion: str | Criterion = "gradient",
+        renormalize: str | None = "zscore",
+        scale: str | None = "standard",
+        alpha: float | str = "auto",
+        l1_ratio: float = 0.0,
+        shrink: str = "parent",
+        max_depth: int | None = 3,
+        max_leaf_nodes: int | str | None = None,
+        min_samples_leaf: int | float | None = None,
+        min_gain: float = 0.0,
+        ccp_alpha: float = 0.0,
+        max_bins: int = 255,
+        rescore: int = 20,
+        refine: bool = False,
+        category_splits: str = "subset",
+        significance: float | None = 0.05,
+        categorical_features: Any = "from_dtype",
+        split_features: Any = None,
+        leaf_features: Any = None,
+        transform: str = "auto",
+        curves: bool | str = "auto",
+        clamp: Any = True,
+        max_leaf_terms: int | None = None,
+        round_thresholds: bool | float = False,
+        coef_digits: int | None = None,
+        monotonic_cst: Any = None,
+        weak_model: WeakModel | None = None,
+        class_weight: Any = None,
+        backend: Any = "local",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            loss=loss,
+            criterion=criterion,
+            renormalize=renormalize,
+            scale=scale,
+            alpha=alpha,
+            l1_ratio=l1_ratio,
+            shrink=shrink,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_leaf=min_samples_leaf,
+            min_gain=min_gain,
+            ccp_alpha=ccp_alpha,
+            max_bins=max_bins,
+            rescore=rescore,
+            refine=refine,
+            category_splits=category_splits,
+            significance=significance,
+            categorical_features=categorical_features,
+            split_features=split_features,
+            leaf_features=leaf_features,
+            transform=transform,
+            curves=curves,
+            clamp=clamp,
+            max_leaf_terms=max_leaf_terms,
+            round_thresholds=round_thresholds,
+            coef_digits=coef_digits,
+            monotonic_cst=monotonic_cst,
+            weak_model=weak_model,
+            backend=backend,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the tree.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features), or path
+            numpy array, pandas, polars or pyarrow table, scipy sparse matrix, Dask DataFrame or
+            Array, or the path of Parquet files.
+        y : array-like of shape (n_samples,), or str
+            Of a Dask DataFrame or Parquet files it may be the name of a column.
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,), or str, default=None
+            Likewise.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            if is_partitioned(X):
+                with self._opened(X, y, sample_weight, numeric=False) as (backend, table):
+                    classes = self._encode_pieces(backend)
+                    self._fit_pieces(backend, table, Target(self._loss_of(classes), classes))
+                return self
+            table = read_table(X)
+            check_has_rows(table)
+            labels = class_labels(y, table.n_rows)
+            weight = row_weights(sample_weight, table.n_rows)
+            if self.class_weight is not None:
+                weight = self._class_weighted(weight, self._class_factors(labels, weight))
+            classes, codes = distinct_labels(labels[weight > 0])
+            encoded = np.zeros(len(labels))
+            encoded[weight > 0] = codes
+            self._fit_table(table, Target(self._loss_of(classes), classes, encoded), weight)
+        return self
+
+    def _encode_pieces(self, backend: Backend) -> NDArray[Any]:
+        """Learn the classes, and put their codes and weights into the parts."""
+        found = backend.sum(count_labels, [()])[0]
+        kinds = {isinstance(label, str) for label in found.rows}
+        if len(kinds) > 1:
+            raise TypeError("y holds text in some partitions and numbers in others.")
+        labels, _ = distinct_labels(np.array(list(found.rows), dtype=found.dtype))
+        check_discrete(labels)
+        weight = np.array([found.weight[label] for label in labels.tolist()])
+        if not weight.any():
+            raise ValueError(NO_ROWS)
+        factor = np.ones(len(labels))
+        if self.class_weight is not None:
+            factor = self._class_factors(labels, weight)
+        classes = labels[self._class_weighted(weight, factor) > 0]
+        factors = dict(zip(labels.tolist(), factor.tolist(), strict=True))
+        code_of = {label: code for code, label in enumerate(classes.tolist())}
+        backend.become(encode_labels, code_of, factors)
+        return classes
+
+    def _loss_of(self, classes: NDArray[Any]) -> Loss:
+        n_classes = len(classes)
+        if n_classes < 2:
+            raise ValueError(
+                f"y has only one class ({classes.tolist()[0]!r}); at least 2 classes with"
+                " positive weight are needed."
+            )
+        default: Loss = BinaryLogLoss() if n_classes == 2 else MulticlassLogLoss(n_classes)
+        known = {"log_loss": default}
+        loss = named_or_object("loss", self.loss, known, Loss, "a glassleaf.losses.Loss")
+        zero = np.zeros(1) if loss.n_outputs == 1 else np.zeros((1, loss.n_outputs))
+        if loss.inverse_link(zero).shape != (1, n_classes):
+            raise ValueError(
+                f"loss={describe(self.loss)} does not give probabilities of {n_classes} classes."
+            )
+        return loss
+
+    def _class_factors(self, labels: NDArray[Any], weight: Floats) -> Floats:
+        """What the weight of every row is multiplied by, for the sake of its class."""
+        given = self.class_weight
+        is_mapping = isinstance(given, Mapping)
+        if not is_mapping and not (isinstance(given, str) and given == "balanced"):
+            raise ValueError(
+                f'class_weight={describe(given)} must be a dict of labels and weights, "balanced"'
+                " or None."
+            )
+        for value in given.values() if is_mapping else ():
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise TypeError(
+                    f"class_weight={describe(given)} must give every class a number, not"
+                    f" {describe(value)}."
+                )
+        if is_mapping:
+            return np.asarray(compute_sample_weight(given, labels))
+        classes, place = distinct_labels(labels)
+        total = np.bincount(place, weight, len(classes))
+        share = total[total > 0].sum() / np.count_nonzero(total)
+        factor = np.divide(share, total, out=np.zeros_like(total), where=total > 0)
+        return np.asarray(factor[place])
+
+    def _class_weighted(self, weight: Floats, factor: Floats) -> Floats:
+        """Weights times those of their classes."""
+        if not (np.isfinite(factor).all() and (factor >= 0).all() and (factor * weight).any()):
+            raise ValueError(
+                f"class_weight={describe(self.class_weight)} must give every class a finite weight"
+                " >= 0, and at least two a positive one."
+            )
+        return np.asarray(weight * factor)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in order."""
+        found = self.model_.class_array
+        assert found is not None
+        return found
+
+    def decision_function(self, X: Any) -> Floats:
+        """Raw scores: the log-odds of the second class, or one score per class.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        model = fitted_model(self)
+        n_outputs = model.loss.n_outputs
+        if is_collection(X):
+            width = n_outputs if n_outputs > 1 else None
+            return lazily(self.decision_function, X, width, np.float64)
+        raw = model.scores(X)
+        return raw[:, 0] if n_outputs == 1 else raw
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of every class.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        loss = fitted_model(self).loss
+        if is_collection(X):
+            return lazily(self.predict_proba, X, len(self.classes_), np.float64)
+        return loss.inverse_link(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Logarithm of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        loss = fitted_model(self).loss
+        if is_collection(X):
+            return lazily(self.predict_log_proba, X, len(self.classes_), np.float64)
+        return loss.log_inverse_link(self.decision_function(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        classes = fitted_model(self).class_array
+        assert classes is not None
+        if is_collection(X):
+            return lazily(self.predict, X, None, classes.dtype)
+        return np.asarray(classes[np.argmax(self.predict_proba(X), axis=1)])

@@ -1,0 +1,193 @@
+"""The estimator of numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+
+from glassleaf.checks import named_or_object, row_weights
+from glassleaf.errors import describe
+from glassleaf.estimators.base import ModelTree, Target, all_or_nothing
+from glassleaf.losses import REGRESSION_LOSSES, Loss
+from glassleaf.rows.backends.engines import is_collection, lazily
+from glassleaf.rows.pieces import check_rows, is_partitioned, use_weighted
+from glassleaf.tables.reading import check_has_rows, read_table
+from glassleaf.tables.targets import numeric_target
+from glassleaf.tree.fitted import fitted_model
+
+Floats = NDArray[np.float64]
+
+
+class ModelTreeRegressor(RegressorMixin, ModelTree):
+    """A decision tree with a linear model in every leaf.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "huber", "poisson", "gamma"} or Loss, default="squared_error"
+        What the models minimize. "poisson" and "gamma" have a log link. An object: see
+        :class:`glassleaf.losses.Loss`.
+    criterion : {"gradient", "impurity"} or Criterion, default="gradient"
+        How splits are compared. "gradient" is the criterion of Broelemann & Kasneci (2019):
+        which split lets two models predict best; "impurity" the classical one.
+    renormalize : {"zscore", "minmax", None}, default="zscore"
+        Units in which the gradients of each side of a split are compared.
+    scale : {"standard", None}, default="standard"
+        Units of gradients that are not renormalized: standardized over all rows, or raw.
+    alpha : float or "auto", default="auto"
+        Penalty of the models: on the summed loss, in standardized units, so that it fades with
+        the rows in a leaf and does not depend on the scale of the features. "auto": for every
+        node the strength that Akaike's criterion prefers, from that of ten rows up (for squared
+        error, where there is hardly any noise, from less).
+    l1_ratio : float, default=0.0
+        Share of the L1 norm in the penalty; 0 is ridge, 1 is lasso.
+    shrink : {"parent", "zero"}, default="parent"
+        What the ridge penalty pulls the weights of a child towards: its parent's, or zero.
+    max_depth : int or None, default=3
+        Largest number of splits above a leaf. 0 is the plain linear model.
+    max_leaf_nodes : int, "auto" or None, default=None
+        Largest number of leaves; with it, the node with the largest gain is split first. "auto":
+        a fifth of the rows is set aside (see ``random_state``), the tree grown on the others is
+        cut back to what is best on these, and its models are fitted to all rows.
+    min_samples_leaf : int, float or None, default=None
+        Smallest number (or share) of rows in a leaf; None: one more than a model has terms, at
+        least 10.
+    min_gain : float, default=0.0
+        Smallest gain of a split, as a share of the root model's loss.
+    ccp_alpha : float, default=0.0
+        Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
+        model's loss.
+    max_bins : int, default=255
+        A column with more distinct values is cut into so many bins of equal weight.
+    rescore : int, default=20
+        So many of the criterion's best candidates are compared by what two models would really
+        gain, and the border of the best is moved to suit them, also through a bin; 0: the
+        criterion alone decides.
+    refine : bool, default=False
+        After a split, move its border to where its two models fit best, fit them again, and so
+        on, while the penalized loss falls.
+    category_splits : {"subset", "one"}, default="subset"
+        Splits between two sets of categories, or of one category against the rest.
+    significance : float or None, default=0.05
+        A split must be significant at this level: where no split is true, a tree grows in at most
+        this share of all cases. None: no test.
+    categorical_features : "from_dtype", list of names or positions, mask, or None, \
+default="from_dtype"
+        Which columns are categories. "from_dtype": those of text or of a categorical type. Many
+        categories of a few rows each are learned by heart; a warning names such a column.
+    split_features, leaf_features : list of names or positions, mask, or None, default=None
+        Which columns may split, and which may stand in the models; None: all.
+    transform : {"auto", "none", "winsor", "rank"}, default="auto"
+        Monotone transform of the numeric columns in the models (never in the splits): values beyond
+        the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
+        tails, where it explains more.
+    curves : {"auto", True, False}, default="auto"
+        Whether a numeric column along which the target bends gets one more term in the models: a
+        curve of few points, learned once for the whole tree. "auto": if ``transform`` is "auto"
+        and there may be a tree; ``max_depth=0`` is the plain linear model. Never for columns in
+        ``monotonic_cst``, or that may not split.
+    clamp : bool or pair of floats, default=True
+        In a leaf, a column counts as the nearest value that training saw there; with a pair, that
+        between these two quantiles. Models do not extrapolate.
+    max_leaf_terms : int or None, default=None
+        Largest number of columns in the formula of a leaf.
+    round_thresholds : bool or float, default=False
+        Prefer thresholds that are short to read, at the cost of at most this share of the
+        split's gain; True: 0.01.
+    coef_digits : int or None, default=None
+        Round the coefficients to so many significant digits; ``rounding_cost_`` says what it costs.
+    monotonic_cst : dict, array-like or None, default=None
+        Per column name or position: 1 if predictions must never fall as the column rises, -1 if
+        they must never rise, 0 if they are free. A column with a sign does not split.
+    weak_model : WeakModel or None, default=None
+        A model of your own for the nodes instead of the linear one; needs ``renormalize=None``.
+    backend : {"local", "stream", "dask"}, address or distributed.Client, default="local"
+        Where the rows are. "local": in memory; a path of Parquet files is streamed. "stream": on
+        disk. "dask": on a cluster of processes that lives as long as the fit; or on the one at an
+        address, or of a client. The tree is the same; see docs/scaling.md.
+    n_jobs : int or None, default=None
+        Largest number of threads; None: all cores. The tree does not depend on it.
+    verbose : int, default=0
+        1: report every batch of nodes on standard error; 2: every pass over the rows.
+    random_state : int, RandomState or None, default=None
+        Which rows ``max_leaf_nodes="auto"`` sets aside; None counts as 0. All else is
+        deterministic.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The fitted tree as plain arrays; see :class:`glassleaf.Tree`.
+    rounding_cost_ : float
+        With ``coef_digits``: how much larger rounding makes the training loss, as a share of it.
+    n_features_in_ : int
+        Number of columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Names of the columns, where they all have one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassleaf import ModelTreeRegressor
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> y = np.where(X[:, 0] > 0, X[:, 1], -X[:, 1])
+    >>> stump = ModelTreeRegressor(max_depth=1).fit(X, y)
+    >>> round(stump.score(X, y), 2)
+    1.0
+    """
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the tree.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features), or path
+            numpy array, pandas, polars or pyarrow table, scipy sparse matrix, Dask DataFrame or
+            Array, or the path of Parquet files.
+        y : array-like of shape (n_samples,), or str
+            Of a Dask DataFrame or Parquet files it may be the name of a column.
+        sample_weight : array-like of shape (n_samples,), or str, default=None
+            Likewise.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            loss = self._given_loss()
+            if is_partitioned(X):
+                with self._opened(X, y, sample_weight, numeric=True) as (backend, table):
+                    found = check_rows(backend)
+                    loss.check_target(np.array([found.low, found.high]))
+                    backend.become(use_weighted)
+                    self._fit_pieces(backend, table, Target(loss))
+                return self
+            table = read_table(X)
+            check_has_rows(table)
+            target = Target(loss, y=numeric_target(y, table.n_rows))
+            self._fit_table(table, target, row_weights(sample_weight, table.n_rows))
+        return self
+
+    def _given_loss(self) -> Loss:
+        known: dict[str, Loss] = {name: kind() for name, kind in REGRESSION_LOSSES.items()}
+        loss = named_or_object("loss", self.loss, known, Loss, "a glassleaf.losses.Loss")
+        if loss.n_outputs != 1:
+            raise ValueError(f"loss={describe(self.loss)} is not one of a single number.")
+        return loss
+
+    def predict(self, X: Any) -> Floats:
+        """Predicted values.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        if is_collection(X):
+            return lazily(self.predict, X, None, np.float64)
+        model = fitted_model(self)
+        return model.loss.inverse_link(model.scores(X)[:, 0])
