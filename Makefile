@@ -47,10 +47,10 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/lint-imports
 
 reproduce: $(VENV)/.installed-peers
-	$(BIN)/glassleaf reproduce --peers
+	$(BIN)/python -m reproduction --peers
 
 reproduce-quick: $(VENV)/.installed-reproduce
-	$(BIN)/glassleaf reproduce --quick --fresh --output reproduction/quick
+	$(BIN)/python -m reproduction --quick --fresh --output build/reproduction/quick
 
 # numba sees a change of a kernel's own file only.
 clean-kernels:
@@ -58,4 +58,4 @@ clean-kernels:
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests reproduction benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

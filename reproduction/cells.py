@@ -17,9 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from reproduction import datasets
-from reproduction import sources
+from glassleaf import errors
 from glassleaf.tree.file.atomic import write_atomically
+from reproduction import datasets, sources
 from reproduction.datasets import Dataset
 from reproduction.methods import METHODS, TASKS
 from reproduction.preparation import Rows, prepare
@@ -92,13 +92,18 @@ def package_version(name: str) -> str:
 
 @lru_cache
 def _code() -> str:
-    """Hash of the library without this evaluation: a version number stands still while we work."""
-    folder = Path(datasets.__file__).parent
+    """Hash of the code, because a version number stands still while we work."""
     found = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        if path.relative_to(folder).parts[0] not in ("reproduce", "cli"):
-            found.update(path.read_bytes())
+    for path in code_files():
+        found.update(path.read_bytes())
     return found.hexdigest()
+
+
+def code_files() -> list[Path]:
+    """What a fit of ours depends on: the library without its commands, and what reads the data."""
+    library = Path(errors.__file__).parent
+    files = [path for path in library.rglob("*.py") if path.relative_to(library).parts[0] != "cli"]
+    return [*sorted(files), Path(datasets.__file__), Path(sources.__file__)]
 
 
 def cell_path(output: Path, cell: Cell, key: str) -> Path:

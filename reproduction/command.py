@@ -1,4 +1,4 @@
-"""``glassleaf reproduce``: the options. What they ask for is imported when it is run."""
+"""The options of ``python -m reproduction``, and its exit codes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from glassleaf.errors import GlassleafError, require
+from reproduction import evaluation, quick, report
 from reproduction.printed import N_FOLDS
+from reproduction.schedule import Run
 
-typer: Any = require("typer", extra="cli", purpose="The command line")
+typer: Any = require("typer", extra="reproduce", purpose="The command line")
+rich: Any = require("rich.console", extra="reproduce", purpose="The report")
 
-# Exit codes: 0, all is well; 1, a cell failed or a value is off; 2, the call itself was wrong.
+# Exit codes besides 0 (all is well) and 1 (a cell failed or a value is off).
 MISUSED = 2
+INTERRUPTED = 130
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
+@app.command()  # type: ignore[untyped-decorator]
 def reproduce(
     data: Annotated[
         Path | None,
@@ -41,7 +48,7 @@ def reproduce(
     ] = False,
     output: Annotated[
         Path, typer.Option(help="Folder of the report, the figures and the kept cells.")
-    ] = Path("reproduction"),
+    ] = Path("build/reproduction"),
     peers: Annotated[
         bool, typer.Option("--peers", help="Also LightGBM linear trees, Cubist, PILOT and EBM.")
     ] = False,
@@ -58,15 +65,10 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the evaluation of Broelemann & Kasneci (2019) again, beside the paper's numbers."""
-    from reproduction import evaluation
-    from reproduction import quick
-    from reproduction import report
-    from reproduction.schedule import Run
-
-    console = require("rich.console", extra="cli", purpose="The report").Console()
+    console = rich.Console()
     try:
         if docs is not None:
-            report.marked_page(docs)  # a page that cannot be written is said before the work
+            report.marked_page(docs)  # fails before the work, not after it
         run = Run(
             datasets=evaluation.chosen_datasets(dataset_names, quick_run),
             methods=evaluation.chosen_methods(method_names, quick_run, peers),
@@ -83,4 +85,7 @@ def reproduce(
     except (GlassleafError, ValueError) as error:
         console.print(str(error), style="red", markup=False, highlight=False)
         raise typer.Exit(MISUSED) from error
+    except KeyboardInterrupt:
+        console.print("Interrupted. The finished cells are kept.", style="red")
+        raise typer.Exit(INTERRUPTED) from None
     raise typer.Exit(evaluation.verdict(made, quick_run, console))

@@ -1,4 +1,4 @@
-"""The run behind ``glassleaf reproduce``: what was asked for, in which order, and the verdict."""
+"""The whole run: what was asked for, in which order, and the verdict."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from reproduction import datasets
 from glassleaf.errors import require
-from reproduction import figures
-from reproduction import quick
-from reproduction import report
+from reproduction import datasets, figures, quick, report
 from reproduction.cells import load_dataset
 from reproduction.methods import METHODS
 from reproduction.schedule import Run, planned_cells, progress_bar, run_cells
@@ -24,7 +21,7 @@ FAILED = 1  # exit code: a cell failed, or a value is off
 
 def run_everything(run: Run, console: Any, with_figures: bool) -> report.Report:
     start = time.perf_counter()
-    # A missing file is said before hours of work, not after.
+    # A missing file is reported before hours of work, not after.
     data = tuple(
         load_dataset(name, run.folder, (run.rows or {}).get(name)) for name in run.datasets
     )
@@ -34,7 +31,7 @@ def run_everything(run: Run, console: Any, with_figures: bool) -> report.Report:
     drawn = figures.draw_all(data, run.output / "figures") if with_figures else ()
     made = report.Report(command_line(sys.argv[1:]), data, tuple(results), seconds, drawn)
     report.write_report(made, run.output)
-    rich_table = require("rich.table", extra="cli", purpose="The report")
+    rich_table = require("rich.table", extra="reproduce", purpose="The report")
     report.show(made, console, rich_table)
     console.print(f"Written: {run.output / 'report.md'}", highlight=False)
     return made
@@ -83,13 +80,13 @@ def chosen_methods(given: str, quick_run: bool, peers: bool) -> tuple[str, ...]:
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """As it was typed, but without paths that are nobody else's.
+    """The call as it was typed, without the paths of one machine.
 
-    >>> command_line(["reproduce", "--peers", "--data", "/home/me/data"])
-    'glassleaf reproduce --peers --data DATA'
+    >>> command_line(["--peers", "--data", "/home/me/data"])
+    'python -m reproduction --peers --data DATA'
     """
-    words = ["glassleaf", "reproduce"]
-    for word in arguments[1:] if arguments[:1] == ["reproduce"] else arguments:
+    words = ["python", "-m", "reproduction"]
+    for word in arguments:
         name, _, value = word.rpartition("=")
         if os.path.isabs(value):
             option = name or words[-1]

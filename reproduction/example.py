@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf import ModelTreeClassifier, paper_settings
 from glassleaf.criteria import GradientGain, InformationGain, Side
-from glassleaf.estimators import ModelTreeClassifier
-from glassleaf.estimators.paper import paper_settings
 from glassleaf.fit.splits.renormalizers import change_units
 
 Floats = NDArray[np.float64]

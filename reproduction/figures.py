@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduction.datasets import Dataset
+from glassleaf import ModelTreeClassifier, paper_settings
 from glassleaf.errors import require
-from glassleaf.estimators import ModelTreeClassifier
-from glassleaf.estimators.paper import paper_settings
 from reproduction import example
+from reproduction.datasets import Dataset
 from reproduction.preparation import prepare
 
 Floats = NDArray[np.float64]

@@ -11,11 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from reproduction.datasets import Task
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
 from glassleaf.errors import require
-from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.estimators.paper import PAPER_METHODS, paper_settings
+from glassleaf.estimators.paper import PAPER_METHODS
 from reproduction import peers
+from reproduction.datasets import Task
 from reproduction.printed import TABLE_1
 
 BOTH: tuple[Task, ...] = ("classification", "regression")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from reproduction.datasets import Task
 from glassleaf.errors import require
+from reproduction.datasets import Task
 
 
 @dataclass(frozen=True)

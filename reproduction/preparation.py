@@ -11,8 +11,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer
 
-from reproduction.datasets import Dataset
 from glassleaf.checks import choice
+from reproduction.datasets import Dataset
 
 Rows = NDArray[np.intp]
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from glassleaf.tree.file.atomic import write_atomically
-from reproduction.datasets import Dataset
 from reproduction import tables
 from reproduction.cells import Result
+from reproduction.datasets import Dataset
 from reproduction.tables import Table
 
-BEGIN = "<!-- written by glassleaf reproduce: begin -->"
-END = "<!-- written by glassleaf reproduce: end -->"
+BEGIN = "<!-- written by python -m reproduction: begin -->"
+END = "<!-- written by python -m reproduction: end -->"
 
 _PACKAGES = (
     "glassleaf", "numpy", "scipy", "scikit-learn", "numba", "pandas", "xgboost", "lightgbm",

@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
 from glassleaf.errors import require
-from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.estimators.paper import PAPER_METHODS, paper_settings
+from glassleaf.estimators.paper import PAPER_METHODS
 from reproduction.cells import Cell, Result, cell_key, cell_path, load_result, run_cell, save_result
 from reproduction.methods import METHODS
 from reproduction.sources import pandas
@@ -139,8 +139,8 @@ def _outcome(future: Future[Result], cell: Cell) -> Result:
 
 @contextmanager
 def progress_bar(total: int, console: Any) -> Iterator[Callable[[Cell, Result], None]]:
-    """A bar with the time left; each error is said when it happens."""
-    rich = require("rich.progress", extra="cli", purpose="The progress bar")
+    """A bar with the time left. Each error is printed when it happens."""
+    rich = require("rich.progress", extra="reproduce", purpose="The progress bar")
     columns: Iterable[Any] = (
         rich.TextColumn("{task.description:<32}"),
         rich.BarColumn(),

@@ -18,15 +18,15 @@ FOLDER_VARIABLE = "GLASSLEAF_DATA"
 
 
 class DataNotFoundError(GlassleafError, FileNotFoundError):
-    """A dataset is neither in the folder nor to be had from OpenML."""
+    """A dataset is neither in the folder nor served by OpenML."""
 
 
 @dataclass(frozen=True)
 class DataFile:
     """A file, its checksum and public source, and other forms in which the data are read.
 
-    ``published`` are the names under which the public source gives the data out; they are read as
-    they are. ``openml`` is the number of the same data on OpenML.
+    ``published`` are the names of the files at the public source, which are read as they are.
+    ``openml`` is the number of the same data on OpenML.
     """
 
     name: str
@@ -110,7 +110,7 @@ def _missing(file: DataFile, where: Path | None) -> str:
     )
     return (
         f"{asked} The data are public: {file.url} ."
-        f" Put there {file.name} (sha256 {file.sha256}){published}.{fetched}"
+        f" The folder may hold {file.name} (sha256 {file.sha256}){published}.{fetched}"
     )
 
 

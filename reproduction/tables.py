@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import kendalltau
 
-from reproduction.datasets import Dataset
 from reproduction.cells import Result
+from reproduction.datasets import Dataset
 from reproduction.methods import METHODS, published
 from reproduction.preparation import encoded_columns
 from reproduction.printed import TABLE_1, printed_score

@@ -261,7 +261,7 @@ def test_help_and_version(call: Call) -> None:
     assert call("--version").stdout == f"glassleaf {glassleaf.__version__}\n"
     text = call("--help").stdout
     for command in ("fit", "predict", "evaluate", "explain", "report", "export", "show", "demo",
-                    "reproduce", "--install-completion"):  # fmt: skip
+                    "--install-completion"):  # fmt: skip
         assert command in text
         if not command.startswith("-"):
             assert "Usage" in call(command, "--help").stdout

@@ -55,6 +55,13 @@ def test_exit_codes(shell: Shell, model: Path, tmp_path: Path) -> None:
     assert shell("--version").returncode == 0
 
 
+def test_without_the_extra_the_command_says_how_to_get_it() -> None:
+    code = "import sys; sys.modules['typer'] = None; from glassleaf.cli import main; main()"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert found.returncode == 1
+    assert b'pip install "glassleaf[cli]"' in found.stderr and b"Traceback" not in found.stderr
+
+
 def test_a_reader_that_leaves_is_no_error(model: Path, tmp_path: Path) -> None:
     write_csv(tmp_path / "long.csv", loans(20_000, 1))
     command = (

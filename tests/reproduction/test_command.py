@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import needed
 import numpy as np
@@ -14,18 +15,27 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from reproduction import methods, printed, quick, report, schedule, tables
-from reproduction.cells import Cell, Result, cell_key, load_dataset, run_cell
+from reproduction import evaluation, methods, printed, quick, report, schedule, tables
+from reproduction.cells import Cell, Result, cell_key, code_files, load_dataset, run_cell
 from reproduction.datasets import Dataset
 from reproduction.preparation import encoded_columns, prepare
 
 CliRunner = needed.module("typer.testing").CliRunner
-from glassleaf.cli import main  # noqa: E402 (it ends where typer is not there)
+from reproduction.command import app  # noqa: E402 (it needs typer)
+
+PROJECT = Path(__file__).parents[2]
 
 
 def invoke(*words):
-    command = ["reproduce", "--no-figures", *map(str, words)]
-    return CliRunner(env={"COLUMNS": "200"}).invoke(main, command)
+    command = ["--no-figures", *map(str, words)]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, command)
+
+
+def in_a_process(*words):
+    """The call from the project folder, as a user types it."""
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, check=False, cwd=PROJECT
+    )
 
 
 @pytest.fixture
@@ -104,6 +114,12 @@ def test_keys_depend_on_the_settings_and_not_on_anything_else():
     assert key() == key()
     others = [key(method="MT-GR 2"), key(method="MT-G 1"), key(fold=1), key(rows=100)]
     assert len({key(), *others}) == 5
+
+
+def test_keys_depend_on_the_code_that_fits_and_on_the_code_that_reads_the_data():
+    files = {path.relative_to(PROJECT).as_posix() for path in code_files()}
+    assert {"src/glassleaf/fit/train.py", "reproduction/datasets.py"} <= files
+    assert not {name for name in files if name.startswith("src/glassleaf/cli/")}
 
 
 def test_our_default_gets_the_table_as_it_is():
@@ -190,6 +206,15 @@ def test_names_that_do_not_exist_are_refused_at_once(tmp_path):
     assert "'forest' is not one of" in found.output
 
 
+def test_an_interrupted_run_says_so_by_its_exit_code(monkeypatch, tmp_path):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluation, "run_everything", interrupt)
+    found = invoke(*SMALL, "--output", tmp_path)
+    assert (found.exit_code, found.output) == (130, "Interrupted. The finished cells are kept.\n")
+
+
 def test_a_page_without_markers_is_told_before_anything_runs(in_process, tmp_path):
     found = invoke(*SMALL, "--output", tmp_path, "--write-docs", tmp_path / "no-such-page.md")
     assert found.exit_code == 2
@@ -206,20 +231,17 @@ def test_missing_data_are_told_before_anything_runs(in_process, tmp_path):
 
 def test_as_a_module_in_processes_of_its_own(tmp_path):
     words = ["--datasets", "breast cancer", "--methods", "linear,MT-GR 1", "--folds", "1"]
-    command = [sys.executable, "-m", "glassleaf.reproduce", *words, "--no-figures"]
-    done = subprocess.run(
-        [*command, "--output", str(tmp_path)], capture_output=True, text=True, check=False
-    )
+    done = in_a_process("-m", "reproduction", *words, "--no-figures", "--output", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(list(tmp_path.glob("cells/Breast-Cancer/*.json"))) == 2
     assert not list(tmp_path.rglob("*.part"))
 
 
 def test_without_the_extra_the_command_says_how_to_get_it():
-    code = "import sys; sys.modules['typer'] = None; from glassleaf.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    code = "import sys; sys.modules['typer'] = None; import reproduction.__main__"
+    done = in_a_process("-c", code)
     assert done.returncode == 1
-    assert 'pip install "glassleaf[cli]"' in done.stderr
+    assert 'pip install "glassleaf[reproduce]"' in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -251,7 +273,7 @@ def test_only_the_marked_part_of_a_page_is_replaced(tmp_path):
     page.write_text(f"Ours.\n{report.BEGIN}\nold\n{report.END}\nAlso ours.\n")
     data = load_dataset("Breast Cancer", None)
     made = report.Report(
-        "glassleaf reproduce", (data,), (Result("Breast Cancer", "Linear", 0, 99.0, 0.1, 1),), 1.0
+        "the command", (data,), (Result("Breast Cancer", "Linear", 0, 99.0, 0.1, 1),), 1.0
     )
     report.write_docs(page, made)
     text = page.read_text()

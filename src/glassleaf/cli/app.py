@@ -22,7 +22,6 @@ from glassleaf.cli.commands.show import show
 from glassleaf.cli.failures import FAILED, INTERRUPTED, MISUSED, CallError
 from glassleaf.cli.output import screen
 from glassleaf.errors import GlassleafError, require
-from reproduction.command import reproduce
 
 typer: Any = require("typer", extra="cli", purpose="The command line")
 typer_core: Any = require("typer.core", extra="cli", purpose="The command line")
@@ -81,5 +80,5 @@ def _commands(
     pass
 
 
-for _command in (fit, predict, evaluate, explain, report, export, show, demo, reproduce):
+for _command in (fit, predict, evaluate, explain, report, export, show, demo):
     app.command()(_command)
