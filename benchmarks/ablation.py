@@ -1,6 +1,6 @@
 """What each part beyond the paper is worth: one part off (or on) at a time, 4 folds.
 
-    GLASSLEAF_DATA=folder python benchmarks/ablation.py [--leaves 8] [--folds 4] [--datasets House]
+    GLASSLEAF_DATA=folder python -m benchmarks.ablation [--leaves 8] [--folds 4] [--datasets House]
         [--write docs/beyond-the-paper.md]
 
 Prints a Markdown table of R2 or AUC (times 100), the default in the first row and the difference to

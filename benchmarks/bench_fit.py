@@ -1,6 +1,6 @@
 """Seconds to fit, beside XGBoost's defaults in the same run.
 
-    GLASSLEAF_DATA=folder python benchmarks/bench_fit.py [--datasets House,Census] [--repeat 5]
+    GLASSLEAF_DATA=folder python -m benchmarks.bench_fit [--datasets House,Census] [--repeat 5]
         [--write docs/benchmarks.md]
 
 The paper's method at depth 3 (MT-GR), our defaults and XGBoost get the same table and two threads,

@@ -1,6 +1,6 @@
 """Peak memory of fitting Census, as a table of categories and as a one-hot encoded array.
 
-    GLASSLEAF_DATA=folder python benchmarks/bench_memory.py
+    GLASSLEAF_DATA=folder python -m benchmarks.bench_memory
 
 The peak is that of a process (resident), everything included: Python, libraries and the data. Every
 table is read by a process of its own; another one does the encoding, which takes more than the fit.
@@ -25,7 +25,7 @@ from reproduction import datasets
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for step in ("native", "encode", "one-hot"):
-            subprocess.run([sys.executable, __file__, step, folder], check=True)
+            subprocess.run([sys.executable, "-m", __spec__.name, step, folder], check=True)
 
 
 def run(step: str, folder: Path) -> None:

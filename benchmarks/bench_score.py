@@ -1,6 +1,6 @@
 """Time to score one row and many, beside LogisticRegression, XGBoost and ONNX Runtime, in one run.
 
-    python benchmarks/bench_score.py [--columns 20] [--rows 200000] [--repeat 7]
+    python -m benchmarks.bench_score [--columns 20] [--rows 200000] [--repeat 7]
 
 All models are fitted on the same made table of numbers; the contenders take turns, and each is
 reported by its median. One row is scored by calling the same function over and over; for XGBoost
@@ -92,12 +92,12 @@ def one_row(X: Any, y: Any, folder: Path, repeat: int) -> None:
         print(f"{name:<36}{1e6 * seconds:>14.1f}   {reference / seconds:.1f}")
 
 
-def many_rows(X: Any, y: Any, folder: Path, repeat: int) -> None:
-    calls = contenders(X, y, X, folder)
+def many_rows(X: Any, y: Any, table: Any, folder: Path, repeat: int) -> None:
+    calls = contenders(X, y, table, folder)
     found = timed(calls, dict.fromkeys(calls, 1), repeat)
-    print(f"\n{f'{len(X):,} rows':<36}{'million rows per second':>24}")
+    print(f"\n{f'{len(table):,} rows':<36}{'million rows per second':>24}")
     for name, seconds in found.items():
-        print(f"{name:<36}{len(X) / seconds / 1e6:>24.2f}")
+        print(f"{name:<36}{len(table) / seconds / 1e6:>24.2f}")
 
 
 IMPORT = """
@@ -130,7 +130,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         one_row(X, y, folder, given.repeat)
-        many_rows(X[: given.rows], y, folder, given.repeat)
+        many_rows(X, y, X[: given.rows], folder, given.repeat)
         start_up(folder, given.repeat)
 
 

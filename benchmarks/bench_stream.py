@@ -1,7 +1,7 @@
 """Fit a generated Parquet folder that need not fit into memory: time, memory and passes per size.
 
-    python benchmarks/bench_stream.py --rows 1 5 20 --folder FOLDER [--write docs/scaling.md]
-    python benchmarks/bench_stream.py --rows 1 --how local stream dask
+    python -m benchmarks.bench_stream --rows 1 5 20 --folder FOLDER [--write docs/scaling.md]
+    python -m benchmarks.bench_stream --rows 1 --how local stream dask
 
 Every fit runs in a process of its own, whose peak resident memory the operating system reports to
 this one. ``--write`` puts the tables between the page's markers.

@@ -1,6 +1,6 @@
 """A model tree that mimics XGBoost, on three datasets: how close it comes, and what it costs.
 
-    GLASSLEAF_DATA=... python benchmarks/mimic.py
+    GLASSLEAF_DATA=folder python -m benchmarks.mimic
 
 Test rows are a quarter that neither model was fitted on. The mimic is fitted to the teacher's
 predictions on the training rows; "tree alone" is the same tree fitted to the target itself.

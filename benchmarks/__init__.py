@@ -1,0 +1,1 @@
+"""Programs that measure; each runs from the project folder: ``python -m benchmarks.bench_fit``."""
