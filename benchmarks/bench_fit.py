@@ -24,6 +24,8 @@ import xgboost
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
 from reproduction import datasets
 
+OBJECTIVES = {"poisson": "count:poisson", "gamma": "reg:gamma"}
+
 
 def seconds(fit: Callable[[], Any]) -> float:
     start = time.perf_counter()
@@ -40,8 +42,8 @@ def ours(data: datasets.Dataset, X: Any, method: dict[str, Any]) -> Callable[[],
 def theirs(data: datasets.Dataset, X: Any) -> Callable[[], Any]:
     kind = xgboost.XGBClassifier if data.loss == "log_loss" else xgboost.XGBRegressor
     settings: dict[str, Any] = {"n_jobs": 2, "enable_categorical": True}
-    if data.loss == "poisson":
-        settings["objective"] = "count:poisson"
+    if data.loss in OBJECTIVES:
+        settings["objective"] = OBJECTIVES[data.loss]
     y = np.unique(data.y, return_inverse=True)[1] if data.loss == "log_loss" else data.y
     return lambda: kind(**settings).fit(X, y, sample_weight=data.weight)
 

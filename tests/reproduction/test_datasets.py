@@ -61,6 +61,43 @@ def test_the_papers_datasets_have_the_size_that_the_paper_prints(name):
     assert "checksum as expected" in data.source or name == "Breast Cancer"
 
 
+# Rows, columns, and the mean of the target.
+FURTHER = {
+    "Adult": (48_842, 14, 0.239),
+    "Motor claims": (678_013, 9, 0.101),
+    "Covertype": (581_012, 54, 2.051),
+    "Motor amounts": (24_944, 9, 2266.8),
+    "HELOC": (10_459, 23, 0.522),
+    "Bank": (45_211, 15, 0.117),
+    "California": (20_640, 8, 206_856),
+    "Bike": (17_379, 12, 189.5),
+    "Diamonds": (53_940, 9, 7.787),
+    "Elevators": (16_599, 18, 0.0),
+}
+
+
+def test_every_dataset_is_known_by_its_size():
+    assert set(FURTHER) == set(datasets.ALL) - set(datasets.PAPER)
+
+
+@needed.data
+@pytest.mark.parametrize("name", FURTHER)
+def test_the_other_datasets_have_their_size_and_target(name):
+    data = datasets.ALL[name](None)
+    rows, columns, mean = FURTHER[name]
+    assert (data.name, data.X.shape, len(data.y)) == (name, (rows, columns), rows)
+    assert np.average(data.y, weights=data.weight) == pytest.approx(mean, rel=0.003, abs=1e-3)
+    assert (data.task == "classification") == (data.loss == "log_loss")
+    assert "checksum as expected" in data.source and "differs" not in data.source
+
+
+@needed.data
+def test_codes_that_mean_no_value_are_missing():
+    X = datasets.heloc().X
+    assert X.isna().all(axis=1).sum() == 588
+    assert X.min().min() >= 0
+
+
 def test_breast_cancer_needs_no_file(offline):
     data = datasets.breast_cancer()
     assert (data.X.shape, data.task, int(data.y.sum())) == ((569, 30), "classification", 212)
@@ -154,6 +191,23 @@ def test_census_from_openml(served):
     assert data.X["age"].dtype == float
 
 
+def test_motor_amounts_from_openml(served):
+    served[41214] = pd.DataFrame(
+        {
+            "IDpol": [1.0, 2.0, 3.0],
+            "ClaimNb": [0, 2, 1],
+            "Exposure": [1.0, 0.5, 1.0],
+            "VehGas": ["Regular", "Diesel", "Diesel"],
+        }
+    )
+    served[41215] = pd.DataFrame(
+        {"IDpol": [3.0, 2.0, 2.0, 9.0], "ClaimAmount": [70.0, 10.0, 30.0, 5.0]}
+    )
+    data = datasets.motor_amounts()
+    assert list(data.X) == ["VehGas"] and len(data.X) == 2
+    assert (data.y.tolist(), data.weight.tolist()) == ([20.0, 70.0], [2.0, 1.0])
+
+
 # --- the files as their sources publish them ------------------------------------------------------
 
 
@@ -164,6 +218,24 @@ def test_house_as_kaggle_gives_it_out(offline, tmp_path):
     data = datasets.house(tmp_path)
     assert data.X["date"].tolist() == [0, 1]
     assert data.source == "kc_house_data.csv, as published"
+
+
+def test_diamonds_as_published(offline, tmp_path):
+    (tmp_path / "diamonds.csv").write_text("carat,cut,color,clarity,price\n0.2,Ideal,E,SI2,326\n")
+    data = datasets.diamonds(tmp_path)
+    assert list(data.X) == ["carat", "cut", "color", "clarity"]
+    assert data.X["cut"].cat.ordered and data.X["cut"].cat.categories[-1] == "Ideal"
+    assert data.y == pytest.approx([np.log(326)])
+
+
+def test_bike_as_published(offline, tmp_path):
+    header = "instant,dteday,season,hr,weekday,weathersit,casual,registered,cnt"
+    (tmp_path / "hour.csv").write_text(f"{header}\n1,2011-01-01,1,0,6,1,3,13,16\n")
+    data = datasets.bike(tmp_path)
+    assert data.X.dtypes.astype(str).to_dict() == {
+        "season": "category", "hr": "int64", "weekday": "category", "weathersit": "category"
+    }  # fmt: skip
+    assert (data.y.tolist(), data.task) == ([16.0], "regression")
 
 
 def test_bankruptcy_says_which_years_it_holds(offline, tmp_path):
