@@ -42,9 +42,8 @@ def test_show(call: Call, model: Path, new: Path) -> None:
 
 def test_show_as_json(call: Call, model: Path) -> None:
     found = json.loads(call("show", model, "--json").stdout)
-    assert [leaf["rows"] for leaf in found["leaves"]]
-    assert sum(leaf["rows"] for leaf in found["leaves"]) == 600
-    assert found["classes"] == ["no", "yes"]
+    assert found == glassleaf.explain(glassleaf.load(model)).to_dict()
+    assert sum(node["rows"] for node in found["nodes"] if node["leaf"]) == 600
 
 
 @pytest.mark.parametrize("n_classes", [0, 3])

@@ -29,14 +29,14 @@ def show(
     on_error: options.OnError = OnError.stop,
 ) -> None:
     """Draw the tree: its splits in words, its leaves with their rows and formulas."""
+    import glassleaf
     from glassleaf.cli.output import drawing, screen
-    from glassleaf.cli.output.model_json import model_json
     from glassleaf.cli.reading.chosen_rows import conformed_rows
     from glassleaf.cli.reading.models import read_model
 
     estimator = read_model(model)
     if json:
-        screen.write_json(model_json(estimator))
+        screen.write_json(glassleaf.explain(estimator).to_dict())
         return
     X = None
     if data is not None:
