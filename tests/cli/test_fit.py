@@ -153,7 +153,7 @@ def test_dates_are_refused_with_a_hint(call: Call) -> None:
     call("fit", "t.csv", "--target", "y", *QUICK, "--drop", "then", "--categorical", "day")
 
 
-def test_bad_cells_have_file_line_column_and_value(call: Call) -> None:
+def test_bad_cells_have_file_record_column_and_value(call: Call) -> None:
     n = 200
     x: list[Any] = numbers(n)
     x[17], x[30] = "12,5", "inf"
@@ -161,9 +161,9 @@ def test_bad_cells_have_file_line_column_and_value(call: Call) -> None:
     y[40] = None
     write_csv(Path("t.csv"), pa.table({"x": list(map(str, x)), "y": y}))
     found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
-    assert "t.csv, line 19: column 'x': '12,5' is no number" in found.stderr
-    assert "t.csv, line 32: column 'x': 'inf' is no number" in found.stderr
-    assert "t.csv, line 42: no value of the target 'y'" in found.stderr
+    assert "t.csv, record 19: column 'x': '12,5' is no number" in found.stderr
+    assert "t.csv, record 32: column 'x': 'inf' is no number" in found.stderr
+    assert "t.csv, record 42: no value of the target 'y'" in found.stderr
     assert "--on-error skip" in found.stderr and "--categorical" in found.stderr
     assert not Path("model.json").exists()
     found = call("fit", "t.csv", "--target", "y", *QUICK, "--on-error", "skip")
@@ -178,7 +178,7 @@ def test_missing_marks_and_decimal_commas(call: Call) -> None:
     found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
     assert "--decimal ," in found.stderr
     found = call("fit", "t.csv", "--target", "y", *QUICK, "--decimal", ",", code=1)
-    assert "line 61: column 'x': '?' is no number" in found.stderr and "--missing" in found.stderr
+    assert "record 61: column 'x': '?' is no number" in found.stderr and "--missing" in found.stderr
     call("fit", "t.csv", "--target", "y", *QUICK, "--decimal", ",", "--missing", "?")
 
 
@@ -191,7 +191,7 @@ def test_weights(call: Call) -> None:
     assert glassleaf.load("model.json").tree_ == ours.tree_
     write_csv(Path("t.csv"), pa.table({**columns, "w": [-1.0] + [1.0] * 59}))
     found = call("fit", "t.csv", "--target", "y", "--weight", "w", *QUICK, code=1)
-    assert "line 2: the weight 'w' is missing or negative" in found.stderr
+    assert "record 2: the weight 'w' is missing or negative" in found.stderr
 
 
 def test_test_file_and_folds(call: Call, loans_csv: Path) -> None:

@@ -88,17 +88,17 @@ def test_bad_rows_stop_or_are_skipped(call: Call, model: Path, new: pa.Table) ->
     Path("bad.csv").write_text("\n".join(lines))
     Path("out.csv").write_text("before")
     found = call("predict", model, "bad.csv", "-o", "out.csv", code=1)
-    assert "bad.csv, line 11: 8 fields, but the header has 7" in found.stderr
-    assert "bad.csv, line 21: 2 fields" in found.stderr
-    assert "bad.csv, line 31: column 'age': 'old' is no number" in found.stderr
+    assert "bad.csv, record 11: 8 fields, but the header has 7" in found.stderr
+    assert "bad.csv, record 21: 2 fields" in found.stderr
+    assert "bad.csv, record 31: column 'age': 'old' is no number" in found.stderr
     assert Path("out.csv").read_text() == "before"
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["bad.csv", "new.csv", "out.csv"]
     found = call("predict", model, "bad.csv", "-o", "out.csv", "--on-error", "skip", "--keep", "id")
     assert "bad.csv: 3 rows skipped." in found.stderr
     rows = read_csv("out.csv")
     assert len(rows) == 297
-    assert {int(row["line"]) for row in rows} == set(range(2, 302)) - {11, 21, 31}
-    assert all(row["id"] == new["id"][int(row["line"]) - 2].as_py() for row in rows)
+    assert {int(row["record"]) for row in rows} == set(range(2, 302)) - {11, 21, 31}
+    assert all(row["id"] == new["id"][int(row["record"]) - 2].as_py() for row in rows)
 
 
 def test_unseen_categories_are_said(call: Call, model: Path, new: pa.Table) -> None:
@@ -169,8 +169,8 @@ def test_evaluate_reports_bad_targets(call: Call, model: Path, new: pa.Table) ->
     text[6] = text[6].rsplit(",", 1)[0] + ","
     Path("new.csv").write_text("\n".join(text))
     found = call("evaluate", model, "new.csv", "--target", "default", code=1)
-    assert "line 6: column 'default': the model has no class 'maybe'" in found.stderr
-    assert "line 7: no value of the target 'default'" in found.stderr
+    assert "record 6: column 'default': the model has no class 'maybe'" in found.stderr
+    assert "record 7: no value of the target 'default'" in found.stderr
     words = ("--target", "default", "--on-error", "skip", "--json")
     found = json.loads(call("evaluate", model, "new.csv", *words).stdout)
     assert (found["rows"], found["skipped_rows"]) == (298, 2)

@@ -1,4 +1,4 @@
-"""Readers: every format gives the same table, and every bad row has its line."""
+"""Readers: every format gives the same table, and every bad row has its number."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def read_all(
     return source.names, rows, [int(number) for number in numbers], problems.n_skipped
 
 
-@pytest.fixture(params=[None, 40, 1])
+@pytest.fixture(params=[None, 200, 50])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of the usual size, of a few records, and smaller than a record."""
+    """Blocks of the usual size, of a few records, and of hardly one."""
     if request.param is not None:
         monkeypatch.setattr(delimited, "_BLOCK", request.param)
 
 
-def nasty_text(seed: int) -> tuple[bytes, list[str], list[tuple[str, ...]], list[int]]:
-    """A CSV with quotes, line breaks in quotes and blank lines; its rows and their lines."""
+def nasty_text(seed: int) -> tuple[bytes, list[str], list[tuple[str, ...]]]:
+    """A CSV with quotes, line breaks in quotes and blank lines, and its rows."""
     draw = random.Random(seed)
     cells = [
         "",
@@ -63,43 +63,53 @@ def nasty_text(seed: int) -> tuple[bytes, list[str], list[tuple[str, ...]], list
         '5" pipe',
         " pad ",
     ]
-    out, rows, lines, line = io.StringIO(), [], [], 2
+    out, rows = io.StringIO(), []
     out.write("one,two,three\n")
     for _ in range(40):
         if draw.random() < 0.1:
             out.write("\n")
-            line += 1
-        row = tuple(draw.choice(cells) for _ in range(3))
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerow(row)
-        out.write(text.getvalue())
-        rows.append(row)
-        lines.append(line)
-        line += text.getvalue().count("\n")
-    return out.getvalue().encode(), ["one", "two", "three"], rows, lines
+        rows.append(tuple(draw.choice(cells) for _ in range(3)))
+        csv.writer(out, lineterminator="\n").writerow(rows[-1])
+    return out.getvalue().encode(), ["one", "two", "three"], rows
 
 
 @pytest.mark.usefixtures("block")
 @pytest.mark.parametrize("seed", range(5))
-def test_rows_and_lines_of_nasty_texts(tmp_path: Path, seed: int) -> None:
-    content, names, rows, lines = nasty_text(seed)
-    path = tmp_path / "nasty.csv"
+def test_rows_and_numbers_of_nasty_texts(tmp_path: Path, seed: int) -> None:
+    content, names, rows = nasty_text(seed)
+    path, numbers = tmp_path / "nasty.csv", list(range(2, 42))
     for text in (content, content.rstrip(b"\n"), b"\xef\xbb\xbf" + content):
         path.write_bytes(text)
-        assert read_all(path) == (names, rows, lines, 0)
+        assert read_all(path) == (names, rows, numbers, 0)
     path.write_bytes(content.replace(b"\n", b"\r\n"))
     found = read_all(path)
     assert found[1] == [tuple(cell.replace("\n", "\r\n") for cell in row) for row in rows]
-    assert found[2] == lines
+    assert found[2] == numbers
+    spoilt = content.replace(b"one,two,three\n", b"one,two,three\n1,2\n") + b"1,2,3,4\n,,,,\n"
+    path.write_bytes(spoilt)
+    assert read_all(path) == (names, rows, [number + 1 for number in numbers], 2)
 
 
 @pytest.mark.usefixtures("block")
-def test_rows_of_another_length_are_counted_with_their_lines(tmp_path: Path) -> None:
+def test_rows_of_another_length_are_counted_with_their_numbers(tmp_path: Path) -> None:
     path = tmp_path / "bad.csv"
     path.write_text('a,b\n1,2\n3\n"4\n",5\n6,7,8\n\n9,10\n')
-    assert read_all(path) == (["a", "b"], [("1", "2"), ("4\n", "5"), ("9", "10")], [2, 4, 8], 2)
-    with pytest.raises(DataError, match=r"bad.csv, line 3: 1 field, but the header has 2"):
+    assert read_all(path) == (["a", "b"], [("1", "2"), ("4\n", "5"), ("9", "10")], [2, 4, 6], 2)
+    with pytest.raises(DataError, match=r"bad.csv, record 3: 1 field, but the header has 2"):
         read_all(path, on_error=OnError.stop)
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("opened", [b'"', b'1,"', b'1,2,"', b'"x\n",2,"'])
+def test_a_quote_that_is_never_closed(tmp_path: Path, opened: bytes) -> None:
+    path = tmp_path / "bad.csv"
+    for rest in (b"", b"\n", b'x""', b"3,4\n" * 100):
+        path.write_bytes(b"a,b\n" + b"1,2\n" * 30 + opened + rest)
+        with pytest.raises(DataError, match="record 32: a quote is opened and never closed"):
+            read_all(path)
+    path.write_bytes(b'a,"b\n1,2\n')
+    with pytest.raises(DataError, match="record 1: a quote is opened and never closed"):
+        read_all(path)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst", "t.csv.bz2", "t.tsv", "t.txt"])
@@ -159,7 +169,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     for content, words in (
         (b"", "is empty"),
         (b"a,a\n1,2\n", "'a' is there 2 times"),
-        (b'a,b\n1,"2\n3,4\n', "line 2: a quote is opened and never closed"),
+        (b'a,b\n1,"2\n3,4\n', "record 2: a quote is opened and never closed"),
         (b"a,b\n1,\xff\n", "line 2: the byte 0xff"),
         (gzip.compress(b"a,b\n" * 1000)[:-9], "runcated"),
         (b"PK\x03\x04....", "Excel"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows as a pyarrow table, and the number of the line (or row) of each."""
+    """Some rows as a pyarrow table, and the number of the record (or row) of each."""
 
     table: Any
     numbers: Any  # a sequence of int
@@ -26,7 +26,7 @@ class Chunk:
 class Source:
     """A file being read: its columns, and its rows one chunk after the other.
 
-    ``unit`` is what the numbers of rows count: lines of a text, rows of a typed table. In a
+    ``unit`` is what the numbers of rows count: records of a text, rows of a typed table. In a
     ``text`` every column is text, and what is a number has yet to be found out.
     """
 

@@ -60,7 +60,7 @@ class Reading:
         return cells.cleaned(text, self.missing) if self.is_text else text
 
     def parsed(self, name: str, text: Any) -> Floats:
-        """Text as numbers; what is none is a problem of its line."""
+        """Text as numbers; what is none is a problem of its row."""
         values, bad = cells.parsed_numbers(cells.with_point(text, self.decimal))
         for row in bad:
             cell = text[int(row)].as_py()

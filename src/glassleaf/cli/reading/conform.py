@@ -1,7 +1,7 @@
 """Chunks of any file to the columns a model knows: the same values from text as from Parquet.
 
 A number is parsed, a category compared as text. A cell that is neither is a problem of
-its line; categories that training never saw are counted, so that they can be said.
+its row; categories that training never saw are counted, so that they can be said.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,34 +31,29 @@ _FOREIGN = {
     b"\xfe\xff": "a text in UTF-16. Say so: --encoding utf-16",
 }
 _LOOKED_AT = 8
+_PIECE = 1 << 20
 
 
 class Peekable(io.RawIOBase):
-    """A stream whose first bytes can be looked at before they are read."""
+    """A stream of bytes that come in pieces; its first bytes can be looked at before reading."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self._ahead = b""
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._ahead = memoryview(b"")
 
     def peek(self, size: int) -> bytes:
-        while len(self._ahead) < size:
-            more = self._stream.read(size - len(self._ahead))
-            if not more:
-                break
-            self._ahead += more
-        return self._ahead[:size]
+        while len(self._ahead) < size and (more := next(self._pieces, b"")):
+            self._ahead = memoryview(bytes(self._ahead) + more)
+        return bytes(self._ahead[:size])
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        if size is None or size < 0:
-            found, self._ahead = self._ahead + bytes(self._stream.read()), b""
-            return found
-        if self._ahead:
-            found, self._ahead = self._ahead[:size], self._ahead[size:]
-            return found
-        return bytes(self._stream.read(size))
+        """As many bytes as asked for, fewer only at the end."""
+        found = self.peek(sys.maxsize if size < 0 else size)
+        self._ahead = self._ahead[len(found) :]
+        return found
 
 
 def name_of(path: str) -> str:
@@ -68,7 +64,7 @@ def name_of(path: str) -> str:
 def opened(path: str) -> Iterator[Peekable]:
     """The bytes of a file or of standard input, decompressed."""
     if path == "-":
-        yield _decompressed(Peekable(sys.stdin.buffer), path)
+        yield _decompressed(_peekable(sys.stdin.buffer))
         return
     if os.path.isdir(path):
         raise CallError(f"{path!r} is a folder; name a file.")
@@ -77,15 +73,19 @@ def opened(path: str) -> Iterator[Peekable]:
     except FileNotFoundError:
         raise no_file(Path(path)) from None
     with file:
-        yield _decompressed(Peekable(file), path)
+        yield _decompressed(_peekable(file))
 
 
-def _decompressed(stream: Peekable, path: str) -> Peekable:
+def _peekable(stream: Any) -> Peekable:
+    return Peekable(iter(partial(stream.read, _PIECE), b""))
+
+
+def _decompressed(stream: Peekable) -> Peekable:
     start = stream.peek(_LOOKED_AT)
     for magic, codec in _COMPRESSIONS.items():
         if start.startswith(magic):
             source = pa.PythonFile(stream, mode="r")
-            return _decompressed(Peekable(pa.CompressedInputStream(source, codec)), path)
+            return _decompressed(_peekable(pa.CompressedInputStream(source, codec)))
     return stream
 
 
@@ -112,7 +112,7 @@ def seekable(stream: Peekable, path: str) -> Iterator[Any]:
                     yield itself
                 return
     with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(stream, copy, 1 << 20)
+        shutil.copyfileobj(stream, copy, _PIECE)
         copy.seek(0)
         yield copy
 

@@ -14,11 +14,11 @@ _MOST_CELLS = 3
 
 @dataclass
 class Problems:
-    """The unusable rows of a file, by line (or row) number."""
+    """The unusable rows of a file, by record (or row) number."""
 
     source: str
     on_error: OnError
-    unit: str = "line"
+    unit: str = "record"
     found: dict[int, list[str]] = field(default_factory=dict)
     # A file may hold more bad rows than memory: beyond those shown, they are only counted.
     n_skipped: int = 0

@@ -34,9 +34,9 @@ class ReadOptions:
 def read(path: str, options: ReadOptions) -> Iterator[tuple[Source, Problems]]:
     """A file, or ``-``, as chunks; with the place where unusable rows are noted."""
     problems = Problems(name_of(path), options.on_error)
-    with opened(path) as stream:
-        kind = format_of(stream, path, options.dialect.encoding)
-        try:
+    try:
+        with opened(path) as stream:
+            kind = format_of(stream, path, options.dialect.encoding)
             if kind == "text":
                 yield open_text(stream, path, options.dialect, problems), problems
                 return
@@ -46,12 +46,12 @@ def read(path: str, options: ReadOptions) -> Iterator[tuple[Source, Problems]]:
                     Source(name_of(path), schema.names, "row", _numbered(batches), False),
                     problems,
                 )
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{name_of(path)} cannot be read: {error}") from None
-        except OSError as error:
-            if "ompress" in str(error):  # truncated or damaged, in the words of several codecs
-                raise DataError(f"{name_of(path)}: {error}") from None
-            raise
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{name_of(path)} cannot be read: {error}") from None
+    except OSError as error:
+        if "ompress" in str(error):  # truncated or damaged, in the words of several codecs
+            raise DataError(f"{name_of(path)}: {error}") from None
+        raise
 
 
 @contextmanager
