@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.cli import main
-from glassleaf.cli.commands.tour import loans
+from glassleaf.cli.commands.demo import loans
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from rich.console import Console
 
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.cli.commands.tour import loans
+from glassleaf.cli.commands.demo import loans
 from glassleaf.cli.output.drawing import print_tree
 
 

@@ -13,7 +13,7 @@ import pytest
 from csv_files import Call, write_csv
 
 import glassleaf
-from glassleaf.cli.commands.tour import loans
+from glassleaf.cli.commands.demo import loans
 
 QUICK = ("--folds", "0", "--leaves", "2", "--no-report")
 

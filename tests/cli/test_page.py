@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from csv_files import Call, write_csv
 
-from glassleaf.cli.commands.tour import loans
+from glassleaf.cli.commands.demo import loans
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 FIT = "glassleaf fit loans.csv --target default --leaves 4"

@@ -12,7 +12,7 @@ import pytest
 from csv_files import Call, read_csv, write_csv
 
 import glassleaf
-from glassleaf.cli.commands.tour import loans
+from glassleaf.cli.commands.demo import loans
 from glassleaf.cli.reading import delimited
 
 

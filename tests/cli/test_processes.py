@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from csv_files import write_csv
 
-from glassleaf.cli.commands.tour import loans
+from glassleaf.cli.commands.demo import loans
 
 Shell = Callable[..., "subprocess.CompletedProcess[bytes]"]
 ESCAPE = b"\x1b"

@@ -17,28 +17,24 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from glassleaf.cli.choices import OnError
 from glassleaf.cli.failures import CallError, DataError
+from glassleaf.cli.options import OnError, ReadOptions
 from glassleaf.cli.reading import delimited
 from glassleaf.cli.reading.cells import cleaned, parsed_numbers
-from glassleaf.cli.reading.delimited import Dialect
-from glassleaf.cli.reading.sources import ReadOptions, read
+from glassleaf.cli.reading.files import read
 
 
 def read_all(
-    path: Path, dialect: Dialect | None = None, on_error: OnError = OnError.skip
+    path: Path, on_error: OnError = OnError.skip, **options: Any
 ) -> tuple[list[str], list[tuple[Any, ...]], list[int], int]:
     rows, numbers = [], []
-    with read(str(path), ReadOptions(dialect or Dialect(), on_error=on_error)) as (
-        source,
-        problems,
-    ):
+    with read(str(path), ReadOptions(on_error=on_error, **options)) as source:
         for chunk in source.chunks:
-            problems.settle()
+            source.problems.settle()
             columns = [chunk.table[name].to_pylist() for name in source.names]
             rows += list(zip(*columns, strict=True))
             numbers += list(chunk.numbers)
-    return source.names, rows, [int(number) for number in numbers], problems.n_skipped
+    return source.names, rows, [int(number) for number in numbers], source.problems.n_skipped
 
 
 @pytest.fixture(params=[None, 200, 50])
@@ -149,17 +145,17 @@ def test_typed_formats(tmp_path: Path, kind: str) -> None:
 def test_encodings_and_delimiters(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("größe|b\n1|ä\n".encode("latin-1"))
-    assert read_all(path, Dialect(encoding="latin-1"))[1] == [("1", "ä")]
+    assert read_all(path, encoding="latin-1")[1] == [("1", "ä")]
     with pytest.raises(DataError, match=r"t.csv, line 1: the byte 0xf6 .* --encoding latin-1"):
         read_all(path)
     path.write_bytes("a,b\n1,ä\n".encode("utf-16"))
-    assert read_all(path, Dialect(encoding="utf-16"))[1] == [("1", "ä")]
+    assert read_all(path, encoding="utf-16")[1] == [("1", "ä")]
     with pytest.raises(DataError, match="--encoding utf-16"):
         read_all(path)
     path.write_bytes(b"a b\n1 2\n")
-    assert read_all(path, Dialect(delimiter="space"))[1] == [("1", "2")]
+    assert read_all(path, delimiter="space")[1] == [("1", "2")]
     with pytest.raises(CallError, match="--delimiter"):
-        read_all(path, Dialect(delimiter="::"))
+        read_all(path, delimiter="::")
     path.write_bytes(b"a,b\r1,2\r3,4\r")
     assert read_all(path)[1:3] == ([("1", "2"), ("3", "4")], [2, 3])
 

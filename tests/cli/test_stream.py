@@ -18,7 +18,7 @@ from csv_files import Call, write_csv
 
 import glassleaf
 from glassleaf.cli.commands import fit_streamed as streaming
-from glassleaf.cli.commands.tour import loans
+from glassleaf.cli.commands.demo import loans
 
 QUICK = ("--leaves", "3", "--no-report")
 

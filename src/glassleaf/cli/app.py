@@ -11,16 +11,14 @@ import os
 from typing import Annotated, Any
 
 from glassleaf._version import __version__
+from glassleaf.cli import screen
 from glassleaf.cli.commands.demo import demo
-from glassleaf.cli.commands.evaluate import evaluate
-from glassleaf.cli.commands.explain import explain
+from glassleaf.cli.commands.evaluate import evaluate, report
+from glassleaf.cli.commands.explain import explain, show
 from glassleaf.cli.commands.export import export
 from glassleaf.cli.commands.fit import fit
 from glassleaf.cli.commands.predict import predict
-from glassleaf.cli.commands.report import report
-from glassleaf.cli.commands.show import show
 from glassleaf.cli.failures import FAILED, INTERRUPTED, MISUSED, CallError
-from glassleaf.cli.output import screen
 from glassleaf.errors import GlassleafError, require
 
 typer: Any = require("typer", extra="cli", purpose="The command line")

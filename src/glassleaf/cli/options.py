@@ -1,17 +1,44 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and the choices of those that have a few."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from glassleaf.cli.choices import OnError as _OnError
 from glassleaf.errors import require
 
-if TYPE_CHECKING:
-    from glassleaf.cli.reading.sources import ReadOptions
-
 typer: Any = require("typer", extra="cli", purpose="The command line")
+
+
+class Task(StrEnum):
+    """What is to be predicted."""
+
+    classification = "classification"
+    regression = "regression"
+
+
+class OnError(StrEnum):
+    """What to do with a row that cannot be used."""
+
+    stop = "stop"
+    skip = "skip"
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a call wants data to be read.
+
+    Without ``delimiter``, the header shows it. ``missing`` are more texts that stand for nothing.
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    decimal: str = "."
+    missing: tuple[str, ...] = ()
+    on_error: OnError = OnError.stop
+
 
 READING = "How to read the data"
 
@@ -60,25 +87,10 @@ Missing = Annotated[
         rich_help_panel=READING,
     ),
 ]
-OnError = Annotated[
-    _OnError,
+OnErrorOption = Annotated[
+    OnError,
     typer.Option(
         help="What to do with rows that cannot be used: stop, or skip and count them.",
         rich_help_panel=READING,
     ),
 ]
-
-
-def read_options(
-    delimiter: str | None,
-    encoding: str,
-    decimal: str,
-    missing: list[str] | None,
-    on_error: _OnError = _OnError.stop,
-) -> ReadOptions:
-    """The options on how to read data, as the steps of the commands take them."""
-    from glassleaf.cli.reading.delimited import Dialect
-    from glassleaf.cli.reading.sources import ReadOptions
-
-    dialect = Dialect(delimiter, encoding, decimal)
-    return ReadOptions(dialect, tuple(missing or ()), on_error)

@@ -1,10 +1,11 @@
-"""``glassleaf explain``: why a row got its prediction."""
+"""``glassleaf explain`` and ``glassleaf show``: why a row got its prediction; the whole tree."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from glassleaf.cli import options
+from glassleaf.cli import options, screen
+from glassleaf.cli.options import OnError, ReadOptions
 from glassleaf.errors import require
 
 typer: Any = require("typer", extra="cli", purpose="The command line")
@@ -42,13 +43,12 @@ def explain(
 ) -> None:
     """Explain predictions: the way through the tree, and what every column added."""
     import glassleaf
-    from glassleaf.cli.output import explain_screen, screen
-    from glassleaf.cli.reading.chosen_rows import chosen_rows, conformed_rows
-    from glassleaf.cli.reading.models import read_model
+    from glassleaf.cli.output import explain_screen
+    from glassleaf.cli.reading.model_rows import chosen_rows, conformed_rows, read_model
 
     estimator = read_model(model)
     numbers = row or [1]
-    how = options.read_options(delimiter, encoding, decimal, missing)
+    how = ReadOptions(delimiter, encoding, decimal, tuple(missing or ()))
     X = chosen_rows(estimator, data, numbers, how)
     others = None if background is None else conformed_rows(estimator, background, how)
     found = list(glassleaf.explain(estimator, X, background=others))
@@ -56,12 +56,43 @@ def explain(
     if reasons is not None:
         good = explain_screen.favorable_score(estimator, favorable)
         hurting = glassleaf.reasons(estimator, X, reasons, favorable=good, background=others)
+    explained = zip(numbers, found, hurting, strict=True)
     if json:
-        pairs = zip(numbers, found, hurting, strict=True)
-        screen.write_json([explain_screen.as_json(*pair) for pair in pairs])
+        screen.write_json([explain_screen.as_json(*one) for one in explained])
         return
     good_words = explain_screen.favorable_words(estimator, favorable)
-    for place, number in enumerate(numbers):
-        explain_screen.show_row(
-            screen.console(), estimator, X, place, number, found[place], hurting[place], good_words
-        )
+    for one in explained:
+        explain_screen.show_row(screen.console(), estimator, *one, good_words)
+
+
+def show(
+    model: options.Model,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rows that say how much each column varies, for bars and their order.",
+        ),
+    ] = None,
+    terms: Annotated[int, typer.Option(min=0, help="How many columns per leaf; 0: all.")] = 8,
+    json: options.Json = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    decimal: options.Decimal = ".",
+    missing: options.Missing = None,
+    on_error: options.OnErrorOption = OnError.stop,
+) -> None:
+    """Draw the tree: its splits in words, its leaves with their rows and formulas."""
+    import glassleaf
+    from glassleaf.cli.output import drawing
+    from glassleaf.cli.reading.model_rows import conformed_rows, read_model
+
+    estimator = read_model(model)
+    if json:
+        screen.write_json(glassleaf.explain(estimator).to_dict())
+        return
+    X = None
+    if data is not None:
+        how = ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error)
+        X = conformed_rows(estimator, data, how)
+    drawing.print_tree(screen.console(), estimator, X, terms)

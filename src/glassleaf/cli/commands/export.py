@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 from glassleaf.cli import options
-from glassleaf.cli.choices import Language, SqlDialect
+from glassleaf.cli.failures import CallError
+from glassleaf.cli.screen import note
 from glassleaf.errors import require
 
 typer: Any = require("typer", extra="cli", purpose="The command line")
 
 _SQL, _CARD = "For sql", "For scorecard"
+
+
+class Language(StrEnum):
+    """What a model can be written in."""
+
+    onnx = "onnx"
+    pmml = "pmml"
+    sql = "sql"
+    c = "c"
+    python = "python"
+    js = "js"
+    scorecard = "scorecard"
+
+
+class SqlDialect(StrEnum):
+    """The databases that were tested."""
+
+    duckdb = "duckdb"
+    sqlite = "sqlite"
+    postgresql = "postgresql"
 
 
 def export(
@@ -75,13 +101,58 @@ def export(
     ] = None,
 ) -> None:
     """Write a model as ONNX, PMML, SQL, C, Python, JavaScript, or a scorecard (CSV, Excel)."""
-    from glassleaf.cli.commands import export_formats as exporting
-    from glassleaf.cli.reading.models import label_of, read_model
+    from glassleaf.cli.reading.model_rows import label_of, read_model
 
     estimator = read_model(model)
     sql = {"dialect": str(dialect), "table": table, "view": view, "prefix": prefix,
            "of": label_of(estimator, of, "--of")}  # fmt: skip
     card = {"base_score": base_score, "base_odds": base_odds, "pdo": pdo, "decimals": decimals,
             "good": label_of(estimator, good, "--good")}  # fmt: skip
-    content = exporting.exported(estimator, str(to), name, sql, card, Path(output).suffix)
-    exporting.write(content, output)
+    _write(_exported(estimator, str(to), name, sql, card, Path(output).suffix), output)
+
+
+def _exported(
+    estimator: Any,
+    language: str,
+    name: str | None,
+    sql: dict[str, Any],
+    card: dict[str, Any],
+    suffix: str,
+) -> bytes:
+    """The model in that language; ``suffix`` tells an Excel scorecard from a CSV one."""
+    from glassleaf import export as languages
+
+    named = {} if name is None else {"name": name}
+    writers: dict[str, Callable[[], str | bytes]] = {
+        "onnx": lambda: languages.to_onnx(estimator).SerializeToString(),
+        "pmml": lambda: languages.to_pmml(estimator, **({} if name is None else {"target": name})),
+        "sql": lambda: languages.to_sql(estimator, **sql),
+        "c": lambda: languages.to_c(estimator, **named),
+        "python": lambda: languages.to_python(estimator),
+        "js": lambda: languages.to_javascript(estimator, **named),
+        "scorecard": lambda: _scorecard(languages.to_scorecard(estimator, **card), suffix),
+    }
+    content = writers[language]()
+    if isinstance(content, bytes):
+        return content
+    return content.encode() if content.endswith("\n") else content.encode() + b"\n"
+
+
+def _scorecard(found: Any, suffix: str) -> str | bytes:
+    if suffix.lower() != ".xlsx":
+        return str(found.to_csv())
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "scorecard.xlsx")
+        found.to_excel(path)
+        return Path(path).read_bytes()
+
+
+def _write(content: bytes, output: str) -> None:
+    from glassleaf.cli.output.writing import created
+
+    if output == "-" and sys.stdout.isatty() and b"\0" in content:
+        raise CallError("this is no text for a terminal; name a file: --output FILE")
+    with created(output) as sink:
+        sink.write(content)
+    if output != "-":
+        note(f"{len(content):,} bytes written to {output}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from glassleaf.cli import options
-from glassleaf.cli.choices import OnError, Task
+from glassleaf.cli.options import OnError, ReadOptions, Task
 from glassleaf.errors import require
 
 typer: Any = require("typer", extra="cli", purpose="The command line")
@@ -141,7 +141,7 @@ def fit(
     encoding: options.Encoding = "utf-8",
     decimal: options.Decimal = ".",
     missing: options.Missing = None,
-    on_error: options.OnError = OnError.stop,
+    on_error: options.OnErrorOption = OnError.stop,
 ) -> None:
     """Fit a model tree to a file, or to a folder of Parquet files of any size.
 
@@ -160,7 +160,7 @@ def fit(
             drop=tuple(drop or ()),
             keep=tuple(keep or ()),
             categorical=tuple(categorical or ()),
-            options=options.read_options(delimiter, encoding, decimal, missing, on_error),
+            options=ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error),
         ),
         tree=fitting.TreeOptions(
             leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ())

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from sklearn import model_selection
 
 import glassleaf
-from glassleaf.cli.choices import Task
 from glassleaf.cli.failures import CallError, named_columns, no_column, suggestion
-from glassleaf.cli.output import fit_screen
+from glassleaf.cli.options import Task
+from glassleaf.cli.output.fit_screen import Fitted, Screen
+from glassleaf.cli.output.progress import progress
 from glassleaf.cli.output.scores import Score, all_scores
-from glassleaf.cli.output.screen import note, progress
-from glassleaf.cli.reading.inferred import Inferred
-from glassleaf.cli.reading.labeled import Labeled, labeled_rows
+from glassleaf.cli.reading.model_rows import Labeled, labeled_rows
+from glassleaf.cli.reading.profiles import Inferred
 from glassleaf.cli.reading.training_data import Loaded, Wanted, load_training
+from glassleaf.cli.screen import note
 
 _FOLDS = 5
 
@@ -55,23 +56,11 @@ class Plan:
     as_json: bool
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """What came out. Scores of the folds are those of the tree, and of one leaf for comparison."""
-
-    estimator: Any
-    folds: list[list[Score]]
-    folds_linear: list[list[Score]]
-    test: list[Score]
-    n_test: int
-    seconds: float
-
-
 def run(plan: Plan) -> None:
     """Fit rows that fit into memory."""
     loaded = load_training(plan.data, plan.wanted)
     estimator = new_estimator(loaded.inferred, plan.tree)
-    screen = fit_screen.Screen(plan.as_json)
+    screen = Screen(plan.as_json)
     screen.inferred(loaded.inferred, plan.wanted)
     rows, test_rows = _test_rows(loaded, plan)
     part = _part(plan, loaded, rows)

@@ -14,23 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.cli.commands.fit_steps import Fitted, Plan, new_estimator, write_report
+from glassleaf.cli.commands.evaluate import score_chunks
+from glassleaf.cli.commands.fit_steps import Plan, new_estimator, write_report
 from glassleaf.cli.failures import CallError, DataError, no_file
-from glassleaf.cli.output import fit_screen
-from glassleaf.cli.output.scores import Score, all_scores, class_scores, number_scores
-from glassleaf.cli.output.screen import note
-from glassleaf.cli.output.watching import passes_shown
-from glassleaf.cli.reading.files import pa
-from glassleaf.cli.reading.labeled import Labeled, labeled_rows
+from glassleaf.cli.output.fit_screen import Fitted, Screen
+from glassleaf.cli.output.progress import passes_shown
+from glassleaf.cli.output.scores import Score
+from glassleaf.cli.reading.cells import pa
+from glassleaf.cli.reading.infer import target_values
+from glassleaf.cli.reading.model_rows import Labeled, labeled_rows
 from glassleaf.cli.reading.profile_files import (
     Looked,
     look_through,
     open_rows,
     pieces_of,
-    target_values,
     usable_rows,
 )
 from glassleaf.cli.reading.training_data import Wanted
+from glassleaf.cli.screen import note
 from glassleaf.rows.pieces import is_usable
 from glassleaf.tables.parquet import Held, ParquetRows
 
@@ -106,7 +107,7 @@ def _run(plan: Plan) -> None:
     if looked.numbers:
         names = [column.name for column in looked.inferred.known if column.is_category]
         estimator.set_params(categorical_features=names)
-    screen = fit_screen.Screen(plan.as_json)
+    screen = Screen(plan.as_json)
     screen.inferred(looked.inferred, plan.wanted)
     test_rows = _test_rows(plan, looked)
     start = time.perf_counter()
@@ -118,7 +119,7 @@ def _run(plan: Plan) -> None:
         seconds = time.perf_counter() - start
         estimator.save(plan.output)  # it took long: whatever happens now, the model is there
         tested = _tested(plan, test_rows, estimator, say)
-    sample = tested.sample if tested else _sample(looked, plan.wanted, estimator)
+    sample = tested.sample if tested else _labeled(looked.sample, plan.wanted, estimator)
     report = plan.report
     if report is not None:
         write_report(report, estimator, sample, seen=tested is None)
@@ -183,52 +184,48 @@ def _tested(plan: Plan, rows: ParquetRows | None, estimator: Any, say: Any) -> T
 def _tested_on_text(plan: Plan, path: str, estimator: Any) -> Tested:
     wanted = plan.wanted
     rows = labeled_rows(estimator, path, wanted.target, wanted.weight, wanted.options)
-    return Tested(all_scores(estimator, rows.X, rows.y, rows.weight), len(rows.y), rows)
+    scores, n_rows = score_chunks(estimator, [rows])
+    return Tested(scores, n_rows, rows)
 
 
 def _tested_on(rows: ParquetRows, wanted: Wanted, estimator: Any, say: Any) -> Tested | None:
     """Scores on streamed rows: only targets, weights and predictions are kept, and a sample."""
-    is_classifier = hasattr(estimator, "classes_")
-    predict = estimator.predict_proba if is_classifier else estimator.predict
+    sampled: list[Any] = []
+    chunks = _test_chunks(rows, wanted, estimator, say, sampled)
+    scores, n_rows = score_chunks(estimator, chunks)
+    if not n_rows:
+        note("there are no rows for a test.")
+        return None
+    return Tested(scores, n_rows, _labeled(pa.concat_tables(sampled), wanted, estimator))
+
+
+def _test_chunks(
+    rows: ParquetRows, wanted: Wanted, estimator: Any, say: Any, sampled: list[Any]
+) -> Iterator[Labeled]:
+    """The rows of a test, thinned if there are very many; even fewer go to ``sampled``."""
+    classes = getattr(estimator, "classes_", None)
     expected = rows.n_rows * (rows.held.share if rows.held is not None else 1.0)
     step = max(int(np.ceil(expected / _MOST_TESTED)), 1)
     every = max(int(np.ceil(expected / step / _SAMPLED)), 1)
-    names = list(rows.schema.names)
-    predicted, truths, weights, sampled, n_unknown, done = [], [], [], [], 0, 0
+    n_unknown, done = 0, 0
     for piece in pieces_of(rows):
         say("testing", done / rows.n_rows)
         done += piece.n_rows
-        table = piece.read(names)
+        table = piece.read(list(rows.schema.names))
         if rows.held is None:
             table, _ = usable_rows(piece, table, wanted)
         else:  # what is wrong with these rows was said before
             table = table.filter(is_usable(table, wanted.target, wanted.weight))
         table = table.take(np.arange(0, table.num_rows, step))
-        if is_classifier:
-            known = np.isin(_labels(table, wanted, estimator), estimator.classes_)
+        if classes is not None:
+            known = np.isin(_labels(table, wanted, estimator), classes)
             n_unknown += int((~known).sum())
             table = table.filter(known)
-        if not table.num_rows:
-            continue
-        rows_here = _labeled(table, wanted, estimator)
-        predicted.append(predict(rows_here.X))
-        truths.append(rows_here.y)
-        if rows_here.weight is not None:
-            weights.append(rows_here.weight)
-        sampled.append(table.take(np.arange(0, table.num_rows, every)))
+        if table.num_rows:
+            sampled.append(table.take(np.arange(0, table.num_rows, every)))
+            yield _labeled(table, wanted, estimator)
     if n_unknown:
         note(f"{n_unknown:,} test rows have a class that the model does not know; not scored.")
-    if not truths:
-        note("there are no rows for a test.")
-        return None
-    y, found = np.concatenate(truths), np.concatenate(predicted)
-    total = np.concatenate(weights) if weights else None
-    scores = (
-        class_scores(estimator.classes_, found, y, total)
-        if is_classifier
-        else number_scores(found, y, total, estimator.loss)
-    )
-    return Tested(scores, len(y), _labeled(pa.concat_tables(sampled), wanted, estimator))
 
 
 def _labels(table: Any, wanted: Wanted, estimator: Any) -> NDArray[Any]:
@@ -243,8 +240,3 @@ def _labeled(table: Any, wanted: Wanted, estimator: Any) -> Labeled:
         weight = np.asarray(table[wanted.weight].cast("float64").to_numpy())
     X = table.select(list(estimator.feature_names_in_))
     return Labeled(X, _labels(table, wanted, estimator), weight, wanted.target)
-
-
-def _sample(looked: Looked, wanted: Wanted, estimator: Any) -> Labeled:
-    """Rows of the fit, as the model reads them."""
-    return _labeled(looked.sample, wanted, estimator)

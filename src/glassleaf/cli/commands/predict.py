@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from glassleaf.cli import options
-from glassleaf.cli.choices import OnError
+from glassleaf.cli.options import OnError, ReadOptions
 from glassleaf.errors import require
 
 typer: Any = require("typer", extra="cli", purpose="The command line")
@@ -42,7 +42,7 @@ def predict(
     encoding: options.Encoding = "utf-8",
     decimal: options.Decimal = ".",
     missing: options.Missing = None,
-    on_error: options.OnError = OnError.stop,
+    on_error: options.OnErrorOption = OnError.stop,
 ) -> None:
     """Predict the rows of a file of any size, in the memory of a few thousand rows."""
     from glassleaf.cli.commands import predict_steps as predicting
@@ -57,6 +57,6 @@ def predict(
             leaf=leaf,
             prefix=prefix,
             as_json=json,
-            options=options.read_options(delimiter, encoding, decimal, missing, on_error),
+            options=ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error),
         )
     )

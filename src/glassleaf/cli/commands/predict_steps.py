@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from glassleaf.cli.choices import OnError
 from glassleaf.cli.failures import CallError, named_columns
-from glassleaf.cli.output.screen import note
+from glassleaf.cli.options import OnError, ReadOptions
 from glassleaf.cli.output.writing import writer
-from glassleaf.cli.reading.chunks import Chunk, Source
-from glassleaf.cli.reading.conform import Reader, opened_for
-from glassleaf.cli.reading.files import pa
-from glassleaf.cli.reading.models import read_model
-from glassleaf.cli.reading.sources import ReadOptions
+from glassleaf.cli.reading.cells import pa
+from glassleaf.cli.reading.model_rows import Reader, opened_for, read_model
+from glassleaf.cli.reading.source import Chunk, Source
+from glassleaf.cli.screen import note
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def run(plan: Plan) -> None:
     with opened_for(estimator, plan.data, plan.options) as reader:
         source = reader.source
         kept = source.names if plan.keep_all else _kept(plan, source)
-        columns = _Columns(estimator, plan, source.unit, kept)
+        columns = _Columns(estimator, plan, source.problems.unit, kept)
         n_rows = _stream(reader, columns, plan)
     if plan.output != "-":
         note(f"{n_rows:,} rows written to {plan.output}")
@@ -100,8 +98,8 @@ class _Columns:
         return [self.prefix + name for name in names + (["leaf"] if self.with_leaf else [])]
 
     def made(self, reader: Reader, chunk: Chunk) -> Any:
-        X = reader.conformed(chunk, self.estimator.tree_.columns)
-        bad = reader.problems.settle()
+        X = reader.conformed(chunk)
+        bad = reader.source.problems.settle()
         kept, numbers = chunk.table.select(self.kept), np.asarray(chunk.numbers, dtype=np.int64)
         if bad:
             used = chunk.places_without(bad)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.cli.output.screen import bar, signed_bar
+from glassleaf.cli.screen import bar, signed_bar
 from glassleaf.errors import require
 from glassleaf.explanations import words
 from glassleaf.explanations.curves import curve_weights

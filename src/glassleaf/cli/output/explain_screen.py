@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from glassleaf.cli.failures import CallError
-from glassleaf.cli.output.screen import signed_bar
-from glassleaf.cli.reading.models import label_of
+from glassleaf.cli.reading.model_rows import label_of
+from glassleaf.cli.screen import signed_bar
 from glassleaf.errors import require
 from glassleaf.explanations import words
 from glassleaf.explanations.formulas import link_text
@@ -49,15 +49,7 @@ def favorable_words(estimator: Any, given: str | None) -> str:
 def as_json(
     row: int, explanation: RowExplanation, reasons: Sequence[Reason] | None
 ) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "row": row,
-        "leaf": explanation.leaf,
-        "leaf_number": explanation.leaf_number,
-        "raw": explanation.raw,
-        "prediction": explanation.prediction,
-        "reference": explanation.reference,
-        "contributions": dict(explanation.contributions),
-    }
+    out = {"row": row, **explanation.to_dict()}
     if reasons is not None:
         out["reasons"] = [reason.to_dict() for reason in reasons]
     return out
@@ -66,8 +58,6 @@ def as_json(
 def show_row(
     out: Any,
     estimator: Any,
-    X: Any,
-    place: int,
     row: int,
     explanation: RowExplanation,
     reasons: Sequence[Reason] | None,
@@ -79,7 +69,6 @@ def show_row(
         out.print(f"  {step.text}", style="cyan")
     out.print(f"  leaf {explanation.leaf_number}", style="green")
     out.print()
-    values = {name: X[name][place].as_py() for name in X.column_names}
     which = _class_shown(explanation)
     if reasons is not None:
         added = {reason.feature: reason.contribution for reason in reasons}
@@ -87,7 +76,7 @@ def show_row(
     else:
         added = explanation.contributions
         out.print(f"  What columns added, if anything; to the right: {_towards(estimator, which)}.")
-    out.print(_bars(added, values, which))
+    out.print(_bars(added, explanation.values, which))
     if reasons is None:
         of = "" if which is None else f" of class {estimator.classes_[which]}"
         reference, raw = (

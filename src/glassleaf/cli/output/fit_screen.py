@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from glassleaf.cli.choices import Task
+from glassleaf.cli.options import Task
 from glassleaf.cli.output import drawing
 from glassleaf.cli.output.scores import Score
-from glassleaf.cli.output.screen import console, write_json
+from glassleaf.cli.reading.profiles import Inferred
+from glassleaf.cli.reading.training_data import Wanted
+from glassleaf.cli.screen import console, plain_table, write_json
 from glassleaf.errors import require
 
-if TYPE_CHECKING:
-    from glassleaf.cli.commands.fit_steps import Fitted
-    from glassleaf.cli.reading.inferred import Inferred
-    from glassleaf.cli.reading.training_data import Wanted
-
 rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
-box: Any = require("rich.box", extra="cli", purpose="Tables on the screen")
 text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
 
 _MOST_COLUMNS = 25
 _TERMS = 5
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What came out. Scores of the folds are those of the tree, and of one leaf for comparison."""
+
+    estimator: Any
+    folds: list[list[Score]]
+    folds_linear: list[list[Score]]
+    test: list[Score]
+    n_test: int
+    seconds: float
 
 
 class Screen:
@@ -140,7 +149,7 @@ def _target_line(found: Inferred, wanted: Wanted) -> str:
 
 
 def _columns_table(found: Inferred) -> Any:
-    table = rich_table.Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table = plain_table()
     table.add_column("column", no_wrap=True, overflow="ellipsis", max_width=32)
     table.add_column("taken for", no_wrap=True)
     table.add_column("missing", justify="right", no_wrap=True)
@@ -172,8 +181,7 @@ def _summary(folds: list[list[Score]]) -> dict[str, dict[str, float]]:
 
 def _scores_table(fitted: Fitted) -> Any:
     tree, linear = _summary(fitted.folds), _summary(fitted.folds_linear)
-    table = rich_table.Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    table.add_column("score")
+    table = plain_table("score")
     if fitted.folds:
         table.add_column(f"{len(fitted.folds)} folds ± spread", justify="right")
         table.add_column("linear model", justify="right", style="dim")

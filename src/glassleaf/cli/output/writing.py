@@ -5,17 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from pathlib import Path
+from typing import IO, Any, Protocol
 
-from glassleaf.cli.reading.files import created, kind_of_output, pa
+from glassleaf.cli.failures import CallError
 from glassleaf.errors import require
 from glassleaf.explanations.record import as_plain
+from glassleaf.tree.file.atomic import atomic_file
 
+pa: Any = require("pyarrow", extra="cli", purpose="Writing files")
 arrow_csv: Any = require("pyarrow.csv", extra="cli", purpose="Writing CSV files")
 parquet: Any = require("pyarrow.parquet", extra="cli", purpose="Writing Parquet files")
 ipc: Any = require("pyarrow.ipc", extra="cli", purpose="Writing Arrow files")
+
+
+_SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 
 
 class Writer(Protocol):
@@ -77,3 +84,56 @@ def writer(path: str, schema: Any, *, as_json: bool = False) -> Iterator[Writer]
         else:
             with ipc.new_file(sink, schema) as batches:
                 yield batches
+
+
+def kind_of_output(path: str) -> tuple[str, str | None]:
+    """Format and compression of a file to be written, by the end of its name.
+
+    >>> kind_of_output("scored.csv.gz"), kind_of_output("-"), kind_of_output("a.parquet")
+    (('csv', 'gzip'), ('csv', None), ('parquet', None))
+    """
+    if path == "-":
+        return "csv", None
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    codec = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if codec is not None:
+        suffixes.pop()
+    known = {
+        ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".txt": "csv", ".parquet": "parquet",
+        ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+        ".jsonl": "jsonl", ".ndjson": "jsonl",
+    }  # fmt: skip
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix not in known:
+        raise CallError(
+            f"--output {path!r}: the end of the name must say what to write:"
+            " .csv, .tsv, .parquet, .arrow, .feather or .jsonl, perhaps with .gz or .zst."
+        )
+    return known[suffix], codec
+
+
+@contextmanager
+def created(path: str, codec: str | None = None) -> Iterator[Any]:
+    """A file to write to, in its place only when it is whole; ``-`` is standard output."""
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise CallError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}.")
+    if target.exists() and not target.is_file():  # /dev/null, a named pipe
+        with open(path, "wb") as direct:
+            yield direct
+        return
+    with atomic_file(path) as file, _compressed(file, codec) as sink:
+        yield sink
+
+
+@contextmanager
+def _compressed(file: IO[bytes], codec: str | None) -> Iterator[Any]:
+    if codec is None:
+        yield file
+        return
+    with pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), codec) as sink:
+        yield sink

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.cli.reading.files import pa
 from glassleaf.errors import require
 
+pa: Any = require("pyarrow", extra="cli", purpose="Reading files")
 compute: Any = require("pyarrow.compute", extra="cli", purpose="Reading files")
 
 Floats = NDArray[np.float64]
@@ -76,27 +76,6 @@ def as_floats(column: Any) -> Floats:
 def as_flags(column: Any) -> NDArray[np.bool_]:
     """A column of truth values, False for null."""
     return np.asarray(compute.fill_null(column, False)).astype(np.bool_)
-
-
-def is_text(column: Any) -> bool:
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
-
-
-def is_numeric(column: Any) -> bool:
-    types, kind = pa.types, column.type
-    return bool(
-        types.is_integer(kind) or types.is_floating(kind)
-        or types.is_decimal(kind) or types.is_boolean(kind)
-    )  # fmt: skip
-
-
-def is_temporal(column: Any) -> bool:
-    return bool(pa.types.is_temporal(column.type))
 
 
 def plain_text(column: Any) -> Any:

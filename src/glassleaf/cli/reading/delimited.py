@@ -11,7 +11,6 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -19,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from glassleaf.cli.failures import CallError, DataError
-from glassleaf.cli.reading.chunks import Chunk, Source
-from glassleaf.cli.reading.files import Peekable, name_of, pa
-from glassleaf.cli.reading.problems import Problems
+from glassleaf.cli.options import ReadOptions
+from glassleaf.cli.reading.cells import pa
+from glassleaf.cli.reading.source import Chunk, Peekable, Problems, Source
 from glassleaf.errors import require
 
 arrow_csv: Any = require("pyarrow.csv", extra="cli", purpose="Reading CSV files")
@@ -34,35 +33,25 @@ _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|",
 _END = "\x1aend\x1a"
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """How the text is written; None: the delimiter is found in the header."""
-
-    delimiter: str | None = None
-    encoding: str = "utf-8"
-    decimal: str = "."
-
-
-def open_text(stream: Peekable, path: str, dialect: Dialect, problems: Problems) -> Source:
+def open_text(stream: Peekable, options: ReadOptions, problems: Problems) -> Source:
     """A delimited text as a source of chunks."""
-    name = name_of(path)
-    delimiter = _delimiter_given(dialect)
-    text = Peekable(_utf8(stream, dialect.encoding, name))
+    delimiter = _delimiter_given(options.delimiter)
+    text = Peekable(_utf8(stream, options.encoding, problems.source))
     start = text.peek(_BLOCK).decode(errors="ignore")
     delimiter = delimiter or sniffed(start)
-    names, n_lines = _header(start, delimiter, name)
+    names, n_lines = _header(start, delimiter, problems.source)
     rows = _Rows(text, names, n_lines, delimiter, problems)
     shown = {"\t": "tabs", " ": "spaces"}.get(delimiter, repr(delimiter))
     written = f"separated by {shown}" if delimiter != "," else ""
-    return Source(name, names, "record", rows.chunks(), text=True, written=written)
+    return Source(names, rows.chunks(), problems, options, is_text=True, written=written)
 
 
-def _delimiter_given(dialect: Dialect) -> str | None:
-    if dialect.delimiter is None:
+def _delimiter_given(given: str | None) -> str | None:
+    if given is None:
         return None
-    found = _WORDS.get(dialect.delimiter, dialect.delimiter)
+    found = _WORDS.get(given, given)
     if len(found) != 1 or found in '"\r\n' or ord(found) > 127:
-        raise CallError(f"--delimiter {dialect.delimiter!r} must be one character, or: tab.")
+        raise CallError(f"--delimiter {given!r} must be one character, or: tab.")
     return found
 
 
@@ -89,12 +78,6 @@ def _header(text: str, delimiter: str, source: str) -> tuple[list[str], int]:
     if found[-1].endswith(_END):
         raise _unclosed(source, 1)
     names = [name.strip() or f"column_{k}" for k, name in enumerate(found, 1)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(
-            f"{source}: column names must be unique, and {twice[0]!r} is there"
-            f" {names.count(twice[0])} times."
-        )
     return names, records.line_num
 
 

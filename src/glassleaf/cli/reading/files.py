@@ -1,26 +1,28 @@
-"""Bytes from anywhere: files or standard input, compressed or not, told apart by how they begin."""
+"""Any file to chunks of rows: text, Parquet or Arrow, compressed or not, by how it begins."""
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from glassleaf.cli.failures import CallError, DataError, no_file
+from glassleaf.cli.options import ReadOptions
+from glassleaf.cli.reading.cells import pa
+from glassleaf.cli.reading.delimited import open_text
+from glassleaf.cli.reading.source import Chunk, Peekable, Problems, Source
 from glassleaf.errors import require
-from glassleaf.tree.file.atomic import atomic_file
 
-pa: Any = require("pyarrow", extra="cli", purpose="Reading and writing files")
+parquet: Any = require("pyarrow.parquet", extra="cli", purpose="Reading Parquet files")
+ipc: Any = require("pyarrow.ipc", extra="cli", purpose="Reading Arrow files")
 
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
-_SUFFIXES = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 _FORMATS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow stream"}
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or an Excel file. Save the table as CSV or Parquet",
@@ -32,28 +34,28 @@ _FOREIGN = {
 }
 _LOOKED_AT = 8
 _PIECE = 1 << 20
+_ROWS = 65_536
 
 
-class Peekable(io.RawIOBase):
-    """A stream of bytes that come in pieces; its first bytes can be looked at before reading."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._ahead = memoryview(b"")
-
-    def peek(self, size: int) -> bytes:
-        while len(self._ahead) < size and (more := next(self._pieces, b"")):
-            self._ahead = memoryview(bytes(self._ahead) + more)
-        return bytes(self._ahead[:size])
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """As many bytes as asked for, fewer only at the end."""
-        found = self.peek(sys.maxsize if size < 0 else size)
-        self._ahead = self._ahead[len(found) :]
-        return found
+@contextmanager
+def read(path: str, options: ReadOptions) -> Iterator[Source]:
+    """A file, or ``-``, as chunks of rows."""
+    problems = Problems(name_of(path), options.on_error)
+    try:
+        with opened(path) as stream:
+            kind = format_of(stream, path, options.encoding)
+            if kind == "text":
+                yield open_text(stream, options, problems)
+                return
+            problems.unit = "row"
+            with _typed(kind, stream, path) as (schema, batches):
+                yield Source(schema.names, _numbered(batches), problems, options, is_text=False)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{name_of(path)} cannot be read: {error}") from None
+    except OSError as error:
+        if "ompress" in str(error):  # truncated or damaged, in the words of several codecs
+            raise DataError(f"{name_of(path)}: {error}") from None
+        raise
 
 
 def name_of(path: str) -> str:
@@ -117,57 +119,27 @@ def seekable(stream: Peekable, path: str) -> Iterator[Any]:
         yield copy
 
 
-# --- writing -------------------------------------------------------------------------------------
-
-
-def kind_of_output(path: str) -> tuple[str, str | None]:
-    """Format and compression of a file to be written, by the end of its name.
-
-    >>> kind_of_output("scored.csv.gz"), kind_of_output("-"), kind_of_output("a.parquet")
-    (('csv', 'gzip'), ('csv', None), ('parquet', None))
-    """
-    if path == "-":
-        return "csv", None
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    codec = _SUFFIXES.get(suffixes[-1]) if suffixes else None
-    if codec is not None:
-        suffixes.pop()
-    known = {
-        ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".txt": "csv", ".parquet": "parquet",
-        ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
-        ".jsonl": "jsonl", ".ndjson": "jsonl",
-    }  # fmt: skip
-    suffix = suffixes[-1] if suffixes else ""
-    if suffix not in known:
-        raise CallError(
-            f"--output {path!r}: the end of the name must say what to write:"
-            " .csv, .tsv, .parquet, .arrow, .feather or .jsonl, perhaps with .gz or .zst."
-        )
-    return known[suffix], codec
-
-
 @contextmanager
-def created(path: str, codec: str | None = None) -> Iterator[Any]:
-    """A file to write to, in its place only when it is whole; ``-`` is standard output."""
-    if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+def _typed(kind: str, stream: Peekable, path: str) -> Iterator[tuple[Any, Iterable[Any]]]:
+    """Schema and batches of a file that knows the types of its columns."""
+    if kind == "arrow stream":
+        with ipc.open_stream(pa.PythonFile(stream, mode="r")) as reader:
+            yield reader.schema, reader
         return
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise CallError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}.")
-    if target.exists() and not target.is_file():  # /dev/null, a named pipe
-        with open(path, "wb") as direct:
-            yield direct
-        return
-    with atomic_file(path) as file, _compressed(file, codec) as sink:
-        yield sink
+    with seekable(stream, path) as file:
+        if kind == "parquet":
+            whole = parquet.ParquetFile(file, pre_buffer=False)
+            yield whole.schema_arrow, whole.iter_batches(batch_size=_ROWS)
+        else:
+            reader = ipc.open_file(file)
+            numbers = range(reader.num_record_batches)
+            yield reader.schema, (reader.get_batch(k) for k in numbers)
 
 
-@contextmanager
-def _compressed(file: IO[bytes], codec: str | None) -> Iterator[Any]:
-    if codec is None:
-        yield file
-        return
-    with pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), codec) as sink:
-        yield sink
+def _numbered(batches: Iterable[Any]) -> Iterator[Chunk]:
+    first = 1
+    for batch in batches:
+        for start in range(0, batch.num_rows, _ROWS):
+            piece = pa.Table.from_batches([batch.slice(start, _ROWS)])
+            yield Chunk(piece, range(first, first + piece.num_rows))
+            first += piece.num_rows

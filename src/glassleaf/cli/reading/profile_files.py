@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from glassleaf.cli.choices import OnError, Task
 from glassleaf.cli.failures import CallError, DataError, named_columns, no_file
+from glassleaf.cli.options import OnError, Task
 from glassleaf.cli.reading import cells
-from glassleaf.cli.reading.columns import (
+from glassleaf.cli.reading.cells import pa
+from glassleaf.cli.reading.infer import cannot_learn, refuse_dates, target_values, task_of
+from glassleaf.cli.reading.profiles import (
     Dropped,
+    Inferred,
     Known,
-    Reading,
-    dates_refused,
-    holds_dates,
-    unusable_type,
+    Look,
+    NumberLook,
+    TargetLook,
+    TextLook,
 )
-from glassleaf.cli.reading.files import pa
-from glassleaf.cli.reading.inferred import Inferred
-from glassleaf.cli.reading.problems import Problems
-from glassleaf.cli.reading.profiles import Look, NumberLook, TargetLook, TextLook
-from glassleaf.cli.reading.targets import task_of
+from glassleaf.cli.reading.source import Problems, note_unusable, unusable_type
 from glassleaf.cli.reading.training_data import Wanted, check_names
 from glassleaf.rows.pieces import is_usable, rows_per_piece
 from glassleaf.tables.parquet import ParquetPiece, ParquetRows, kind_of
@@ -114,28 +113,18 @@ def _whole_labels(target: TargetLook) -> Any:
 
 def _check_types(rows: ParquetRows, wanted: Wanted) -> None:
     """What can be said from the types alone, and from the first rows."""
-    aside = {wanted.target, wanted.weight}
-    if wanted.weight is not None and kind_of(rows.schema.field(wanted.weight).type) != "numbers":
+    kinds = {field.name: kind_of(field.type) for field in rows.schema}
+    if wanted.weight is not None and kinds[wanted.weight] != "numbers":
         raise DataError(f"the weights {wanted.weight!r} are no numbers.")
-    if kind_of(rows.schema.field(wanted.target).type) == "other":
-        kind = rows.schema.field(wanted.target).type
-        raise DataError(
-            f"the target {wanted.target!r} has the type {kind}, which is no number and no text."
-        )
-    names = [name for name in rows.schema.names if name not in aside]
-    first = next(pieces_of(rows)).read(names)
-    problems = Problems(str(rows.source), wanted.options.on_error, "row")
-    reading = Reading(False, wanted.options.missing, ".", range(first.num_rows), problems)
-    categorical = named_columns(wanted.categorical, rows.schema.names, str(rows.source))
-    dates = [
-        name for name in names
-        if name not in categorical and holds_dates(first[name].combine_chunks(), reading)
-    ]  # fmt: skip
-    if dates:
-        raise dates_refused(dates)
+    if kinds[wanted.target] == "other":
+        raise unusable_type(f"the target {wanted.target!r}", rows.schema.field(wanted.target).type)
+    names = [name for name in kinds if name not in (wanted.target, wanted.weight)]
+    categorical = named_columns(wanted.categorical, list(kinds), str(rows.source))
+    first = next(pieces_of(rows)).read([name for name in names if name not in categorical])
+    refuse_dates(first, wanted.options.missing)
     for name in names:
-        if kind_of(rows.schema.field(name).type) == "other":
-            raise unusable_type(name, rows.schema.field(name).type)
+        if kinds[name] == "other":
+            raise cannot_learn(name, rows.schema.field(name).type)
 
 
 def pieces_of(rows: ParquetRows) -> Iterator[ParquetPiece]:
@@ -175,15 +164,6 @@ def _looked_at(
     return looks, target, pa.concat_tables(sampled), n_skipped
 
 
-def target_values(column: Any) -> Any:
-    """Targets as numpy has them; text as text."""
-    if cells.is_text(column):
-        return np.array(cells.plain_text(column).to_pylist(), dtype=str)
-    if pa.types.is_decimal(column.type):
-        return cells.as_floats(column)
-    return column.to_numpy()
-
-
 def usable_rows(
     piece: ParquetPiece, table: Any, wanted: Wanted, n_before: int = 0
 ) -> tuple[Any, int]:
@@ -193,26 +173,10 @@ def usable_rows(
         return table, 0
     stretch = piece.stretches[0]
     problems = Problems(stretch.path, wanted.options.on_error, "row", n_skipped=n_before)
-    for row in np.flatnonzero(~usable).tolist():
-        problems.add(stretch.first + row + 1, _what_is_wrong(table, row, wanted))
-        if len(problems.found) >= 1000 and wanted.options.on_error is OnError.stop:
-            break
+    numbers = stretch.first + 1 + np.flatnonzero(~usable)
+    note_unusable(problems, table.filter(~usable), numbers, wanted.target, wanted.weight)
     problems.settle()
-    return table.filter(usable), int((~usable).sum())
-
-
-def _what_is_wrong(table: Any, row: int, wanted: Wanted) -> str:
-    target = table[wanted.target][row].as_py()
-    if target is None or target != target or target in (np.inf, -np.inf):
-        return f"no value of the target {wanted.target!r}"
-    if wanted.weight is not None:
-        weight = table[wanted.weight][row].as_py()
-        if weight is None or not 0 <= weight < np.inf:
-            return f"the weight {wanted.weight!r} is missing or negative"
-    for name in table.column_names:
-        if table[name][row].as_py() in (np.inf, -np.inf):
-            return f"column {name!r}: infinite"
-    return "cannot be used"
+    return table.filter(usable), len(numbers)
 
 
 def _sorted_out(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.cli.options import Task
 from glassleaf.cli.reading.cells import Floats, compute
 
 # So many of the values must be distinct for a column to name its rows.
@@ -177,3 +179,43 @@ class TargetLook:
         shares = [f"{label} {count / self.n_rows:.1%}" for label, count in found[:6]]
         more = [f"{len(found) - 6} more"] if len(found) > 6 else []
         return f": {', '.join([*shares, *more])}"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A column that the model gets: its values, and in words what it was taken for.
+
+    Values of rows that are streamed are None: they are not kept.
+    """
+
+    name: str
+    values: Any  # float64 with NaN, or an arrow array of text
+    is_category: bool
+    words: str
+    look: Look
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A column that the model does not get, and why."""
+
+    name: str
+    why: str
+    can_keep: bool = True
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What was found out about the data of a fit: the file, the target, and every column."""
+
+    source: str
+    names: Sequence[str]
+    n_rows: int
+    n_skipped: int
+    remark: str
+    task: Task
+    why: str
+    advice: str
+    target: TargetLook
+    known: Sequence[Known]
+    dropped: Sequence[Dropped]

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.cli.choices import Task
 from glassleaf.cli.failures import CallError, DataError, named_columns, no_column
-from glassleaf.cli.reading.cells import Floats
-from glassleaf.cli.reading.chunks import Chunk, Source
-from glassleaf.cli.reading.columns import Dropped, Reading, check_decimals, learn
-from glassleaf.cli.reading.conform import Reader
-from glassleaf.cli.reading.files import pa
-from glassleaf.cli.reading.inferred import Inferred
-from glassleaf.cli.reading.problems import Problems
-from glassleaf.cli.reading.profiles import TargetLook
-from glassleaf.cli.reading.sources import ReadOptions, read
-from glassleaf.cli.reading.targets import learn_target
+from glassleaf.cli.options import ReadOptions, Task
+from glassleaf.cli.reading.cells import Floats, pa
+from glassleaf.cli.reading.files import read
+from glassleaf.cli.reading.infer import (
+    check_decimals,
+    learn_columns,
+    learn_target,
+    target_values,
+)
+from glassleaf.cli.reading.profiles import Dropped, Inferred, Known, TargetLook
+from glassleaf.cli.reading.source import Chunk, Source, note_unusable
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,20 @@ class Loaded:
 
 def load_training(path: str, wanted: Wanted) -> Loaded:
     """Read a file whole and find out what its columns are."""
-    with read(path, wanted.options) as (source, problems):
+    with read(path, wanted.options) as source:
         check_names(wanted, source.names, source.name)
         chunks = []
         for chunk in source.chunks:
-            problems.settle()
+            source.problems.settle()
             chunks.append(chunk)
-    if not chunks or not sum(chunk.table.num_rows for chunk in chunks):
+    if not sum(chunk.table.num_rows for chunk in chunks):
         raise DataError(f"{source.name} has no rows.")
     whole = Chunk(
-        pa.concat_tables([chunk.table for chunk in chunks]),
+        pa.concat_tables([chunk.table for chunk in chunks]).combine_chunks(),
         np.concatenate([np.asarray(chunk.numbers, dtype=np.int64) for chunk in chunks]),
     )
-    found = _understood(whole, source, problems, wanted)
-    problems.count_said()
+    found = _understood(whole, source, wanted)
+    source.problems.count_said()
     return found
 
 
@@ -80,44 +80,40 @@ def check_names(wanted: Wanted, known: Sequence[str], source: str) -> None:
             raise CallError(f"{option} names {wanted.target!r}, which is the target.")
 
 
-def _understood(whole: Chunk, source: Source, problems: Problems, wanted: Wanted) -> Loaded:
-    missing, decimal = wanted.options.missing, wanted.options.dialect.decimal
-    reading = Reading(source.text, missing, decimal, whole.numbers, problems)
-    names = source.names
-    drop = named_columns(wanted.drop, names, source.name)
-    aside = {wanted.target, *drop} | ({wanted.weight} if wanted.weight else set())
-    check_decimals(whole.table, reading)
-    target = learn_target(
-        wanted.target, whole.table[wanted.target].combine_chunks(), reading, wanted.task
-    )
+def _understood(whole: Chunk, source: Source, wanted: Wanted) -> Loaded:
+    check_decimals(whole.table, source)
+    target = learn_target(wanted.target, whole, source, wanted.task)
+    outcome = {wanted.target: target.values}
     weight = None
     if wanted.weight is not None:
-        weight = Reader(source, problems, wanted.options).weights(whole, wanted.weight)
-    known, dropped = learn(
-        whole.table.select([name for name in names if name not in aside]),
-        reading,
-        named_columns(wanted.categorical, names, source.name),
-        named_columns(wanted.keep, names, source.name),
-    )
-    dropped = [*(Dropped(name, "as asked for", can_keep=False) for name in drop), *dropped]
-    if not known:
-        raise DataError(f"{source.name}: no column is left to predict from.")
-    bad = problems.settle()
-    used = whole.places_without(bad) if bad else None
-    X = pa.table(
-        [pa.array(c.values, from_pandas=not c.is_category) for c in known],
-        names=[column.name for column in known],
-    )
-    y = target.values
-    if used is not None:
-        X, y = X.take(used), y[used]
+        weight = outcome[wanted.weight] = source.numbers(whole, wanted.weight)
+    known, dropped = _columns(whole, source, wanted)
+    note_unusable(source.problems, pa.table(outcome), whole.numbers, wanted.target, wanted.weight)
+    X = pa.table({c.name: pa.array(c.values, from_pandas=not c.is_category) for c in known})
+    y, bad = target.values, source.problems.settle()
+    if bad:
+        used = whole.places_without(bad)
+        X, y = X.take(used), y.take(used)
         weight = None if weight is None else weight[used]
-    if len(y) == 0:
+    if not len(y):
         raise DataError(f"{source.name}: all rows were skipped.")
+    labels = target_values(y)
     look = TargetLook()
-    look.add(y)
+    look.add(labels)
     found = Inferred(
-        source.name, names, len(y), problems.n_skipped, source.written,
+        source.name, source.names, len(y), source.problems.n_skipped, source.written,
         target.task, target.why, target.advice, look, known, dropped,
     )  # fmt: skip
-    return Loaded(X, y, weight, found)
+    return Loaded(X, labels, weight, found)
+
+
+def _columns(whole: Chunk, source: Source, wanted: Wanted) -> tuple[list[Known], list[Dropped]]:
+    drop, categorical, keep = (
+        named_columns(given, source.names, source.name)
+        for given in (wanted.drop, wanted.categorical, wanted.keep)
+    )
+    aside = {wanted.target, *drop} | ({wanted.weight} if wanted.weight else set())
+    known, dropped = learn_columns(whole, source, aside, categorical, keep)
+    if not known:
+        raise DataError(f"{source.name}: no column is left to predict from.")
+    return known, [*(Dropped(name, "as asked for", can_keep=False) for name in drop), *dropped]

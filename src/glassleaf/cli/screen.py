@@ -1,4 +1,4 @@
-"""What the screen shows: consoles, progress, bars. Quiet where it is no terminal."""
+"""The screen: consoles, notes, errors, JSON, tables and bars."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -81,31 +81,11 @@ def write_json(content: Any) -> None:
     print(json.dumps(as_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-@contextmanager
-def progress(total: int, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error, if that is a terminal. Call it with what begins now."""
-    on = console(stderr=True)
-    if not (shown and on.is_terminal):
-        yield lambda text: None
-        return
-    rich = require("rich.progress", extra="cli", purpose="The progress bar")
-    columns = (
-        rich.SpinnerColumn(finished_text=" "),
-        rich.TextColumn("{task.description:<28}"),
-        rich.BarColumn(bar_width=30),
-        rich.MofNCompleteColumn(),
-        rich.TimeElapsedColumn(),
-    )
-    with rich.Progress(*columns, console=on, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        begun = 0
-
-        def begin(text: str) -> None:
-            nonlocal begun
-            bar.update(task, completed=begun, description=text[:28])
-            begun += 1
-
-        yield begin
+def plain_table(*columns: str) -> Any:
+    """A table with a line below its head, whose columns can be changed."""
+    rich = require("rich.table", extra="cli", purpose="Tables on the screen")
+    box = require("rich.box", extra="cli", purpose="Tables on the screen")
+    return rich.Table(*columns, box=box.SIMPLE, pad_edge=False, show_edge=False)
 
 
 def bar(share: float, width: int) -> str:

@@ -1,4 +1,4 @@
-"""Passes over streamed rows as they are made: a bar in a terminal, else a line per level."""
+"""How far a fit has come: a bar in a terminal; elsewhere, of streamed rows, a line per level."""
 
 from __future__ import annotations
 
@@ -10,9 +10,36 @@ from typing import Any
 
 import numpy as np
 
-from glassleaf.cli.output.screen import console
+from glassleaf.cli.screen import console
 from glassleaf.errors import require
 from glassleaf.rows.backends.progress import Progress
+
+
+@contextmanager
+def progress(total: int, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """A bar on standard error, if that is a terminal. Call it with what begins now."""
+    on = console(stderr=True)
+    if not (shown and on.is_terminal):
+        yield lambda text: None
+        return
+    rich = require("rich.progress", extra="cli", purpose="The progress bar")
+    columns = (
+        rich.SpinnerColumn(finished_text=" "),
+        rich.TextColumn("{task.description:<28}"),
+        rich.BarColumn(bar_width=30),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+    )
+    with rich.Progress(*columns, console=on, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        begun = 0
+
+        def begin(text: str) -> None:
+            nonlocal begun
+            bar.update(task, completed=begun, description=text[:28])
+            begun += 1
+
+        yield begin
 
 
 class _Passes(logging.Handler):

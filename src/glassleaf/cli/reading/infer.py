@@ -1,0 +1,238 @@
+"""What the columns and the target of a file are: numbers, categories, identifiers; which task."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.cli.failures import DataError
+from glassleaf.cli.options import Task
+from glassleaf.cli.reading import cells
+from glassleaf.cli.reading.cells import Floats, compute, pa
+from glassleaf.cli.reading.profiles import Dropped, Known, NumberLook, TargetLook, TextLook
+from glassleaf.cli.reading.source import DATE_HINT, Chunk, Source, unusable_type
+from glassleaf.tables.parquet import kind_of
+
+# So much of a column must be numbers (or dates) for the rest to be errors.
+_MOSTLY = 0.95
+_FEW_VALUES = 10
+_FEWEST_ROWS_PER_VALUE = 3
+_NO_NUMBER = (
+    "Is the column one of categories (--categorical NAME)? Does the text stand for a missing value"
+    " (--missing TEXT)? "
+)
+
+
+# --- columns -------------------------------------------------------------------------------------
+
+
+def learn_columns(
+    rows: Chunk, source: Source, aside: set[str], categorical: Sequence[str], keep: Sequence[str]
+) -> tuple[list[Known], list[Dropped]]:
+    """Every column but those aside, either known or dropped."""
+    names = [name for name in rows.table.column_names if name not in aside]
+    table = rows.table.select([name for name in names if name not in categorical])
+    refuse_dates(table, source.options.missing)
+    known: list[Known] = []
+    dropped: list[Dropped] = []
+    for name in names:
+        found = _learned(name, rows, source, name in categorical)
+        why = None if name in [*keep, *categorical] else found.look.no_use(name)
+        if why is None:
+            known.append(found)
+        else:
+            dropped.append(Dropped(name, why))
+    return known, dropped
+
+
+def _learned(name: str, rows: Chunk, source: Source, is_category: bool) -> Known:
+    column = rows.table[name]
+    kind = kind_of(column.type)
+    if kind == "text":
+        return _learned_from_text(name, rows, source, is_category)
+    if kind == "numbers" and is_category:
+        return _category(name, cells.numbers_as_text(column))
+    if kind == "other" and not pa.types.is_null(column.type):
+        raise cannot_learn(name, column.type)
+    return _number(name, source.numbers(rows, name))
+
+
+def _learned_from_text(name: str, rows: Chunk, source: Source, is_category: bool) -> Known:
+    text = source.text(rows.table[name])
+    if is_category or not source.is_text:
+        return _category(name, text)
+    if cells.share_matching(text, cells.CODE) > 0:
+        return _category(name, text, "codes with leading zeros")
+    if cells.share_matching(text, cells.TRUTH) == 1:
+        return _number(name, source.numbers(rows, name), "number: true is 1")
+    if _share_of_numbers(text, source) >= _MOSTLY:
+        return _number(name, _parsed(name, rows, source))
+    return _category(name, text)
+
+
+def _share_of_numbers(text: Any, source: Source) -> float:
+    return cells.share_matching(cells.with_point(text, source.options.decimal), cells.NUMBER)
+
+
+def _parsed(name: str, rows: Chunk, source: Source) -> Floats:
+    """Text that is mostly numbers; of the rest, the user may say what it is."""
+    n_before = len(source.problems.found)
+    values = source.numbers(rows, name)
+    if len(source.problems.found) > n_before:
+        source.problems.hint = _NO_NUMBER
+    return values
+
+
+def _number(name: str, values: Floats, words: str = "number") -> Known:
+    look = NumberLook()
+    look.add(values)
+    return Known(name, values, False, words, look)
+
+
+def _category(name: str, text: Any, words: str = "category") -> Known:
+    values = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    look = TextLook()
+    look.add(values)
+    return Known(name, values, True, words, look)
+
+
+def check_decimals(table: Any, source: Source) -> None:
+    """Numbers with a decimal comma would pass for categories: they must be said."""
+    if not source.is_text or source.options.decimal != ".":
+        return
+    for name in table.column_names:
+        text = source.text(table[name])
+        if cells.share_matching(text, rf"{cells.NUMBER}|{cells.WITH_COMMA}") >= _MOSTLY and (
+            cells.share_matching(text, cells.WITH_COMMA) > 1 - _MOSTLY
+        ):
+            shown = compute.filter(text, compute.match_substring_regex(text, cells.WITH_COMMA))
+            raise DataError(
+                f"column {name!r} has numbers with a comma, like {shown[0].as_py()!r}."
+                " If that is the sign of decimals: --decimal ,"
+            )
+
+
+def refuse_dates(table: Any, missing: Sequence[str]) -> None:
+    """Columns of dates, as such or as text, are an error that says what to do."""
+    names = [name for name in table.column_names if _holds_dates(table[name], missing)]
+    if not names:
+        return
+    listed = ", ".join(map(repr, names))
+    columns = f"column {listed} holds" if len(names) == 1 else f"columns {listed} hold"
+    options = " ".join(f"--drop {shlex.quote(name)}" for name in names)
+    raise DataError(f"{columns} dates; {DATE_HINT}, or leave them out: {options}")
+
+
+def _holds_dates(column: Any, missing: Sequence[str]) -> bool:
+    if kind_of(column.type) != "text":
+        return bool(pa.types.is_temporal(column.type))
+    text = cells.cleaned(cells.plain_text(column), missing)
+    return cells.share_matching(text, cells.DATE) >= _MOSTLY
+
+
+def cannot_learn(name: str, kind: Any) -> DataError:
+    """A column holds neither numbers nor text."""
+    return unusable_type(f"column {name!r}", kind, f" Leave it out: --drop {shlex.quote(name)}")
+
+
+# --- the target ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Target:
+    """The values to predict as an arrow array, null where there is none; the task they make."""
+
+    values: Any
+    task: Task
+    why: str
+    advice: str
+
+
+def learn_target(name: str, rows: Chunk, source: Source, task: Task | None) -> Target:
+    """Labels or numbers of a column."""
+    values = _target_values(name, rows, source, task)
+    look = TargetLook()
+    look.add(target_values(compute.drop_null(values)))
+    found, why, advice = task_of(name, look, task)
+    if found is Task.classification and look.kind == "f" and look.is_whole:
+        values = compute.cast(values, pa.int64())  # labels 0 and 1 rather than 0.0 and 1.0
+    return Target(values, found, why, advice)
+
+
+def _target_values(name: str, rows: Chunk, source: Source, task: Task | None) -> Any:
+    """Numbers, texts or truth values; null where there is none."""
+    column = rows.table[name]
+    kind = kind_of(column.type)
+    if kind == "other":
+        raise unusable_type(f"the target {name!r}", column.type)
+    if pa.types.is_boolean(column.type):
+        return column
+    if kind == "text":
+        text = source.text(column)
+        least = _MOSTLY if task is not Task.classification else 1.0
+        has_codes = cells.share_matching(text, cells.CODE) > 0
+        if not source.is_text or has_codes or _share_of_numbers(text, source) < least:
+            return text
+    numbers = _parsed(name, rows, source) if kind == "text" else cells.as_floats(column)
+    return pa.array(np.where(np.isinf(numbers), np.nan, numbers), from_pandas=True)
+
+
+def target_values(column: Any) -> NDArray[Any]:
+    """Targets as numpy has them; text as text."""
+    if kind_of(column.type) == "text":
+        return np.array(cells.plain_text(column).to_pylist(), dtype=str)
+    if pa.types.is_decimal(column.type):
+        return cells.as_floats(column)
+    return np.asarray(column)
+
+
+def task_of(name: str, look: TargetLook, task: Task | None) -> tuple[Task, str, str]:
+    """The task that is asked for or that the target makes, why, and what else might be meant."""
+    if not look.n_rows:
+        raise DataError(f"the target {name!r} is empty.")
+    found, why, advice = _task(look)
+    if task is not None:
+        found, why, advice = task, "as asked for", ""
+    if found is Task.regression and not look.is_number:
+        label = next(iter(look.counts or ("...",)))
+        raise DataError(f"the target {name!r} holds text ({label!r}): it has classes, no numbers.")
+    if found is Task.classification:
+        _check_classes(name, look)
+    return found, why, advice
+
+
+def _task(look: TargetLook) -> tuple[Task, str, str]:
+    many = "very many" if look.counts is None else f"{len(look.counts):,}"
+    if look.kind in "USO":
+        return Task.classification, f"text, {many} different", ""
+    if look.kind == "b":
+        return Task.classification, "true or false", ""
+    if not look.is_whole:
+        return Task.regression, "numbers with decimals", ""
+    advice = ""
+    if look.n_distinct <= min(_FEW_VALUES, look.n_rows / _FEWEST_ROWS_PER_VALUE):
+        if look.n_distinct > 2:
+            advice = "If these are counts or amounts: --task regression, perhaps --loss poisson."
+        return Task.classification, f"{many} different whole numbers", advice
+    if look.low >= 0:
+        advice = "If these are counts (claims, visits, ...), --loss poisson might fit better."
+    return Task.regression, f"{many} different whole numbers", advice
+
+
+def _check_classes(name: str, look: TargetLook) -> None:
+    if look.counts is None or len(look.counts) > max(
+        _FEW_VALUES, look.n_rows // _FEWEST_ROWS_PER_VALUE
+    ):
+        many = "very many" if look.counts is None else f"{len(look.counts):,}"
+        raise DataError(
+            f"the target {name!r} has {many} different values in {look.n_rows:,} rows:"
+            " too many for classes. Is another column the target? Of numbers: --task regression"
+        )
+    if len(look.counts) < 2:
+        label = next(iter(look.counts))
+        raise DataError(f"the target {name!r} is {label!r} in every row; nothing to learn.")
