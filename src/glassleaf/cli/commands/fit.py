@@ -149,11 +149,11 @@ def fit(
     """
     from glassleaf.cli.commands import fit_steps as fitting
     from glassleaf.cli.commands import fit_streamed as streaming
-    from glassleaf.cli.reading.training_data import Wanted
+    from glassleaf.cli.reading.training_data import DataRequest
 
-    plan = fitting.Plan(
-        data=data,
-        wanted=Wanted(
+    request = fitting.FitRequest(
+        data=DataRequest(
+            path=data,
             target=target,
             task=task,
             weight=weight,
@@ -173,8 +173,8 @@ def fit(
         report=None if no_report else report or output.with_suffix(".html"),
         as_json=json,
     )
-    fitting.check(plan)
+    fitting.check(request)
     if streaming.is_streamed(data, stream):
-        streaming.run(plan)
+        streaming.run(request)
     else:
-        fitting.run(plan)
+        fitting.run(request)

@@ -17,12 +17,12 @@ from sklearn import model_selection
 import glassleaf
 from glassleaf.cli.failures import CallError, named_columns, no_column, suggestion
 from glassleaf.cli.options import Task
-from glassleaf.cli.output.fit_screen import Fitted, Screen
+from glassleaf.cli.output.fit_screen import FitOutcome, Screen
 from glassleaf.cli.output.progress import progress
 from glassleaf.cli.output.scores import Score, all_scores
-from glassleaf.cli.reading.model_rows import Labeled, labeled_rows
-from glassleaf.cli.reading.profiles import Inferred
-from glassleaf.cli.reading.training_data import Loaded, Wanted, load_training
+from glassleaf.cli.reading.model_rows import LabeledRows, labeled_rows
+from glassleaf.cli.reading.profiles import DataProfile
+from glassleaf.cli.reading.training_data import DataRequest, TrainingData, load_training
 from glassleaf.cli.screen import note
 
 _FOLDS = 5
@@ -41,11 +41,10 @@ class TreeOptions:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitRequest:
     """All that a call of ``fit`` asks for."""
 
-    data: str
-    wanted: Wanted
+    data: DataRequest
     tree: TreeOptions
     test_size: float | None
     test: str | None
@@ -56,39 +55,39 @@ class Plan:
     as_json: bool
 
 
-def run(plan: Plan) -> None:
+def run(request: FitRequest) -> None:
     """Fit rows that fit into memory."""
-    loaded = load_training(plan.data, plan.wanted)
-    estimator = new_estimator(loaded.inferred, plan.tree)
-    screen = Screen(plan.as_json)
-    screen.inferred(loaded.inferred, plan.wanted)
-    rows, test_rows = _test_rows(loaded, plan)
-    part = _part(plan, loaded, rows)
+    loaded = load_training(request.data)
+    estimator = new_estimator(loaded.profile, request.tree)
+    screen = Screen(request.as_json)
+    screen.profile(loaded.profile, request.data)
+    rows, test_rows = _test_rows(loaded, request)
+    part = _part(request, loaded, rows)
     start = time.perf_counter()
-    folds, linear = _fit_all(plan, loaded.inferred.task, part, estimator)
+    folds, linear = _fit_all(request, loaded.profile.task, part, estimator)
     seconds = time.perf_counter() - start
-    test = _test_part(plan, loaded, estimator, test_rows)
+    test = _test_part(request, loaded, estimator, test_rows)
     scores = [] if test is None else all_scores(estimator, test.X, test.y, test.weight)
-    estimator.save(plan.output)
-    if plan.report is not None:
-        write_report(plan.report, estimator, test or part, seen=test is None)
+    estimator.save(request.output)
+    if request.report is not None:
+        write_report(request.report, estimator, test or part, seen=test is None)
     n_test = 0 if test is None else len(test.y)
-    screen.fitted(Fitted(estimator, folds, linear, scores, n_test, seconds), loaded.X)
-    screen.written(plan.output, plan.report)
-    if plan.report is not None and test is None:
+    screen.fitted(FitOutcome(estimator, folds, linear, scores, n_test, seconds), loaded.X)
+    screen.written(request.output, request.report)
+    if request.report is not None and test is None:
         screen.remark(
             "The report shows the rows of the fit. For rows the model has not seen: --test-size 0.2"
         )
     screen.finish()
 
 
-def check(plan: Plan) -> None:
+def check(request: FitRequest) -> None:
     """What can be said before the data are read."""
-    if plan.test_size is not None and plan.test is not None:
+    if request.test_size is not None and request.test is not None:
         raise CallError("--test-size and --test: choose one of the two.")
-    if plan.folds == 1:
+    if request.folds == 1:
         raise CallError("--folds 1: cross-validation needs at least 2; 0 turns it off.")
-    for path in filter(None, (plan.output, plan.report)):
+    for path in filter(None, (request.output, request.report)):
         if not path.parent.is_dir():
             raise CallError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}.")
 
@@ -96,9 +95,9 @@ def check(plan: Plan) -> None:
 # --- the estimator -------------------------------------------------------------------------------
 
 
-def new_estimator(inferred: Inferred, tree: TreeOptions) -> Any:
+def new_estimator(profile: DataProfile, tree: TreeOptions) -> Any:
     """The estimator of the task with the parameters of the call."""
-    is_classifier = inferred.task is Task.classification
+    is_classifier = profile.task is Task.classification
     kind: Any = glassleaf.ModelTreeClassifier if is_classifier else glassleaf.ModelTreeRegressor
     known = kind().get_params()
     given: dict[str, Any] = {}
@@ -111,7 +110,7 @@ def new_estimator(inferred: Inferred, tree: TreeOptions) -> Any:
     if tree.alpha is not None:
         given["alpha"] = tree.alpha
     if tree.monotone:
-        given["monotonic_cst"] = monotone_columns(tree.monotone, inferred)
+        given["monotonic_cst"] = monotone_columns(tree.monotone, profile)
     for text in tree.settings:
         name, equals, value = text.partition("=")
         if not equals:
@@ -135,51 +134,54 @@ def _items(text: str, names: Sequence[str]) -> list[str]:
     return [text] if text.rpartition(":")[0] in names else text.split(",")
 
 
-def monotone_columns(given: Sequence[str], inferred: Inferred) -> dict[str, int]:
+def monotone_columns(given: Sequence[str], profile: DataProfile) -> dict[str, int]:
     """NAME:+1, several of them with commas or by repeating the option."""
-    names = [column.name for column in inferred.known]
+    names = [column.name for column in profile.columns]
     out: dict[str, int] = {}
     for item in (part.strip() for text in given for part in _items(text, names)):
         name, colon, sign = item.rpartition(":")
         if not colon or sign not in ("+1", "-1", "1", "0"):
             raise CallError(f"--monotone {item!r} must be NAME:+1 or NAME:-1.")
         if name not in names:
-            named_columns([name], inferred.names, inferred.source)
+            named_columns([name], profile.names, profile.source)
             raise CallError(f"--monotone: the column {name!r} is not used by the model.")
-        if next(column for column in inferred.known if column.name == name).is_category:
+        if next(column for column in profile.columns if column.name == name).is_category:
             raise CallError(f"--monotone: the column {name!r} has categories, which have no order.")
         out[name] = int(sign)
     if not out:
-        raise no_column("", names, inferred.source)
+        raise no_column("", names, profile.source)
     return out
 
 
 # --- rows ----------------------------------------------------------------------------------------
 
 
-def _part(plan: Plan, loaded: Loaded, rows: NDArray[np.intp] | None) -> Labeled:
-    target = plan.wanted.target
+def _part(request: FitRequest, loaded: TrainingData, rows: NDArray[np.intp] | None) -> LabeledRows:
+    target = request.data.target
     if rows is None:
-        return Labeled(loaded.X, loaded.y, loaded.weight, target)
+        return LabeledRows(loaded.X, loaded.y, loaded.weight, target)
     weight = None if loaded.weight is None else loaded.weight[rows]
-    return Labeled(loaded.X.take(rows), loaded.y[rows], weight, target)
+    return LabeledRows(loaded.X.take(rows), loaded.y[rows], weight, target)
 
 
 def _test_rows(
-    loaded: Loaded, plan: Plan
+    loaded: TrainingData, request: FitRequest
 ) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
     """Rows to fit and rows to test; None: all, and none."""
-    if not plan.test_size:
+    if not request.test_size:
         return None, None
-    strata = loaded.y if loaded.inferred.task is Task.classification else None
+    strata = loaded.y if loaded.profile.task is Task.classification else None
     kept, tested = model_selection.train_test_split(
-        np.arange(len(loaded.y)), test_size=plan.test_size, random_state=plan.seed, stratify=strata
+        np.arange(len(loaded.y)),
+        test_size=request.test_size,
+        random_state=request.seed,
+        stratify=strata,
     )
     return np.sort(kept), np.sort(tested)
 
 
 def fold_rows(
-    part: Labeled, task: Task, n_folds: int, seed: int
+    part: LabeledRows, task: Task, n_folds: int, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Rows to fit and to score of every fold; fewer folds, or none, where rows are few."""
     if not n_folds:
@@ -203,10 +205,10 @@ def fold_rows(
 
 
 def _fit_all(
-    plan: Plan, task: Task, part: Labeled, estimator: Any
+    request: FitRequest, task: Task, part: LabeledRows, estimator: Any
 ) -> tuple[list[list[Score]], list[list[Score]]]:
     """Fit the tree; then the scores of every fold, of the tree and of one linear model."""
-    folds = fold_rows(part, task, _FOLDS if plan.folds is None else plan.folds, plan.seed)
+    folds = fold_rows(part, task, _FOLDS if request.folds is None else request.folds, request.seed)
     scores: list[list[Score]] = []
     linear: list[list[Score]] = []
     with progress(1 + 2 * len(folds)) as begin:
@@ -220,18 +222,20 @@ def _fit_all(
     return scores, linear
 
 
-def _test_part(plan: Plan, loaded: Loaded, estimator: Any, test_rows: Any) -> Labeled | None:
+def _test_part(
+    request: FitRequest, loaded: TrainingData, estimator: Any, test_rows: Any
+) -> LabeledRows | None:
     """The rows kept for a test, or those of a file."""
     if test_rows is not None:
-        return _part(plan, loaded, test_rows)
-    if plan.test is None:
+        return _part(request, loaded, test_rows)
+    if request.test is None:
         return None
-    wanted = plan.wanted
-    return labeled_rows(estimator, plan.test, wanted.target, wanted.weight, wanted.options)
+    data = request.data
+    return labeled_rows(estimator, request.test, data.target, data.weight, data.options)
 
 
 def _fold_scores(
-    estimator: Any, part: Labeled, train: Any, held: Any, changes: dict[str, Any]
+    estimator: Any, part: LabeledRows, train: Any, held: Any, changes: dict[str, Any]
 ) -> list[Score]:
     params = {**estimator.get_params(deep=False), **changes}
     copy = type(estimator)(**params)
@@ -244,7 +248,7 @@ def _fold_scores(
     )
 
 
-def write_report(path: Path, estimator: Any, part: Labeled, *, seen: bool) -> None:
+def write_report(path: Path, estimator: Any, part: LabeledRows, *, seen: bool) -> None:
     """The report on some rows; ``seen``: on such as the model was fitted on."""
     report = estimator.report(part.X, part.y, part.weight, target=part.target, seen=seen)
     report.write(path)

@@ -1,4 +1,4 @@
-"""The steps of ``fit`` for rows that need not fit into memory: look, fit, test, write, show."""
+"""The steps of ``fit`` for rows that need not fit into memory: profile, fit, test, write, show."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.cli.commands.evaluate import score_chunks
-from glassleaf.cli.commands.fit_steps import Plan, new_estimator, write_report
+from glassleaf.cli.commands.fit_steps import FitRequest, new_estimator, write_report
 from glassleaf.cli.failures import CallError, DataError, no_file
-from glassleaf.cli.output.fit_screen import Fitted, Screen
+from glassleaf.cli.output.fit_screen import FitOutcome, Screen
 from glassleaf.cli.output.progress import passes_shown
 from glassleaf.cli.output.scores import Score
 from glassleaf.cli.reading.cells import pa
 from glassleaf.cli.reading.infer import target_values
-from glassleaf.cli.reading.model_rows import Labeled, labeled_rows
+from glassleaf.cli.reading.model_rows import LabeledRows, labeled_rows
 from glassleaf.cli.reading.profile_files import (
-    Looked,
-    look_through,
+    StreamedData,
     open_rows,
     pieces_of,
+    profile_rows,
     usable_rows,
 )
-from glassleaf.cli.reading.training_data import Wanted
+from glassleaf.cli.reading.training_data import DataRequest
 from glassleaf.cli.screen import note
 from glassleaf.rows.pieces import is_usable
 from glassleaf.tables.parquet import Held, ParquetRows
@@ -72,10 +72,10 @@ def _memory() -> float:
         return np.inf  # not to be known here: then nothing is too large
 
 
-def run(plan: Plan) -> None:
+def run(request: FitRequest) -> None:
     """Fit rows that are read from disk again and again."""
     with _ended_in_order():
-        _run(plan)
+        _run(request)
 
 
 @contextmanager
@@ -92,54 +92,59 @@ def _ended_in_order() -> Iterator[None]:
         signal.signal(signal.SIGTERM, usual)
 
 
-def _run(plan: Plan) -> None:
-    if plan.folds:
+def _run(request: FitRequest) -> None:
+    if request.folds:
         raise CallError(
-            f"--folds {plan.folds}: streamed rows are not cross-validated, for that would read them"
-            f" {plan.folds} times as often. Set rows aside: --test-size 0.1"
+            f"--folds {request.folds}: streamed rows are not cross-validated, for that would read"
+            f" them {request.folds} times as often. Set rows aside: --test-size 0.1"
         )
     with passes_shown() as say:
-        rows = open_rows(plan.data)
-        looked = look_through(
-            rows, plan.wanted, lambda done, total: say("looking at the rows", done / total)
+        rows = open_rows(request.data.path)
+        streamed = profile_rows(
+            rows, request.data, lambda done, total: say("looking at the rows", done / total)
         )
-    estimator = new_estimator(looked.inferred, plan.tree)
-    if looked.numbers:
-        names = [column.name for column in looked.inferred.known if column.is_category]
+    estimator = new_estimator(streamed.profile, request.tree)
+    if streamed.numbers:
+        names = [column.name for column in streamed.profile.columns if column.is_category]
         estimator.set_params(categorical_features=names)
-    screen = Screen(plan.as_json)
-    screen.inferred(looked.inferred, plan.wanted)
-    test_rows = _test_rows(plan, looked)
+    screen = Screen(request.as_json)
+    screen.profile(streamed.profile, request.data)
+    test_rows = _test_rows(request, streamed)
     start = time.perf_counter()
     with passes_shown() as say:
         say("reading", np.nan)
-        held = Held(plan.test_size, plan.seed, taken=False) if plan.test_size else None
-        fitted_rows = replace(looked.rows, held=held)
-        estimator.fit(fitted_rows, plan.wanted.target, plan.wanted.weight)
+        held = Held(request.test_size, request.seed, taken=False) if request.test_size else None
+        fitted_rows = replace(streamed.rows, held=held)
+        estimator.fit(fitted_rows, request.data.target, request.data.weight)
         seconds = time.perf_counter() - start
-        estimator.save(plan.output)  # it took long: whatever happens now, the model is there
-        tested = _tested(plan, test_rows, estimator, say)
-    sample = tested.sample if tested else _labeled(looked.sample, plan.wanted, estimator)
-    report = plan.report
+        estimator.save(request.output)  # it took long: whatever happens now, the model is there
+        tested = _tested(request, test_rows, estimator, say)
+    sample = tested.sample if tested else _labeled(streamed.sample, request.data, estimator)
+    report = request.report
     if report is not None:
         write_report(report, estimator, sample, seen=tested is None)
     scores, n_test = (tested.scores, tested.n_rows) if tested else ([], 0)
     screen.gathered |= {"streamed": True, "report_rows": len(sample.y) if report else 0}
-    screen.fitted(Fitted(estimator, [], [], scores, n_test, seconds), None)
-    screen.written(plan.output, report)
-    _say_what_is_missing(plan, looked, screen, report, len(sample.y), tested is not None)
+    screen.fitted(FitOutcome(estimator, [], [], scores, n_test, seconds), None)
+    screen.written(request.output, report)
+    _say_what_is_missing(request, streamed, screen, report, len(sample.y), tested is not None)
     screen.finish()
 
 
 def _say_what_is_missing(
-    plan: Plan, looked: Looked, screen: Any, report: Path | None, n_sampled: int, is_tested: bool
+    request: FitRequest,
+    streamed: StreamedData,
+    screen: Any,
+    report: Path | None,
+    n_sampled: int,
+    is_tested: bool,
 ) -> None:
     screen.remark(
         "No cross-validated scores: every fold would read all rows once more from disk."
         + ("" if is_tested else " For scores on rows the model has not seen: --test-size 0.1")
     )
     if report is not None:
-        which = "rows set aside" if is_tested else f"{looked.inferred.n_rows:,} rows of the fit"
+        which = "rows set aside" if is_tested else f"{streamed.profile.n_rows:,} rows of the fit"
         screen.remark(f"The report shows {n_sampled:,} of the {which}.")
 
 
@@ -147,61 +152,65 @@ def _say_what_is_missing(
 
 
 @dataclass(frozen=True)
-class Tested:
+class TestOutcome:
     """Scores on rows that the model has not seen, and some of those rows."""
 
     scores: list[Score]
     n_rows: int
-    sample: Labeled
+    sample: LabeledRows
 
 
-def _test_rows(plan: Plan, looked: Looked) -> ParquetRows | None:
+def _test_rows(request: FitRequest, streamed: StreamedData) -> ParquetRows | None:
     """Rows for a test that are to be streamed; errors are better told before the fit."""
-    if plan.test_size:
-        return replace(looked.rows, held=Held(plan.test_size, plan.seed, taken=True))
-    if plan.test is None:
+    if request.test_size:
+        return replace(streamed.rows, held=Held(request.test_size, request.seed, taken=True))
+    if request.test is None:
         return None
-    if not os.path.isdir(plan.test) and not _is_parquet(plan.test):
-        if not Path(plan.test).exists():
-            raise no_file(Path(plan.test))
+    if not os.path.isdir(request.test) and not _is_parquet(request.test):
+        if not Path(request.test).exists():
+            raise no_file(Path(request.test))
         return None
-    rows = open_rows(plan.test)
-    needed = {column.name for column in looked.inferred.known} | {plan.wanted.target}
-    needed |= {plan.wanted.weight} if plan.wanted.weight else set()
+    rows = open_rows(request.test)
+    needed = {column.name for column in streamed.profile.columns} | {request.data.target}
+    needed |= {request.data.weight} if request.data.weight else set()
     lacking = sorted(needed - set(rows.schema.names))
     if lacking:
-        raise DataError(f"{plan.test} lacks the column(s) {', '.join(lacking)}.")
+        raise DataError(f"{request.test} lacks the column(s) {', '.join(lacking)}.")
     others = frozenset(rows.schema.names) - needed
-    return replace(looked.rows, source=rows.source, drop=others)
+    return replace(streamed.rows, source=rows.source, drop=others)
 
 
-def _tested(plan: Plan, rows: ParquetRows | None, estimator: Any, say: Any) -> Tested | None:
+def _tested(
+    request: FitRequest, rows: ParquetRows | None, estimator: Any, say: Any
+) -> TestOutcome | None:
     if rows is not None:
-        return _tested_on(rows, plan.wanted, estimator, say)
-    return None if plan.test is None else _tested_on_text(plan, plan.test, estimator)
+        return _tested_on(rows, request.data, estimator, say)
+    return None if request.test is None else _tested_on_text(request, request.test, estimator)
 
 
-def _tested_on_text(plan: Plan, path: str, estimator: Any) -> Tested:
-    wanted = plan.wanted
-    rows = labeled_rows(estimator, path, wanted.target, wanted.weight, wanted.options)
+def _tested_on_text(request: FitRequest, path: str, estimator: Any) -> TestOutcome:
+    data = request.data
+    rows = labeled_rows(estimator, path, data.target, data.weight, data.options)
     scores, n_rows = score_chunks(estimator, [rows])
-    return Tested(scores, n_rows, rows)
+    return TestOutcome(scores, n_rows, rows)
 
 
-def _tested_on(rows: ParquetRows, wanted: Wanted, estimator: Any, say: Any) -> Tested | None:
+def _tested_on(
+    rows: ParquetRows, data: DataRequest, estimator: Any, say: Any
+) -> TestOutcome | None:
     """Scores on streamed rows: only targets, weights and predictions are kept, and a sample."""
     sampled: list[Any] = []
-    chunks = _test_chunks(rows, wanted, estimator, say, sampled)
+    chunks = _test_chunks(rows, data, estimator, say, sampled)
     scores, n_rows = score_chunks(estimator, chunks)
     if not n_rows:
         note("there are no rows for a test.")
         return None
-    return Tested(scores, n_rows, _labeled(pa.concat_tables(sampled), wanted, estimator))
+    return TestOutcome(scores, n_rows, _labeled(pa.concat_tables(sampled), data, estimator))
 
 
 def _test_chunks(
-    rows: ParquetRows, wanted: Wanted, estimator: Any, say: Any, sampled: list[Any]
-) -> Iterator[Labeled]:
+    rows: ParquetRows, data: DataRequest, estimator: Any, say: Any, sampled: list[Any]
+) -> Iterator[LabeledRows]:
     """The rows of a test, thinned if there are very many; even fewer go to ``sampled``."""
     classes = getattr(estimator, "classes_", None)
     expected = rows.n_rows * (rows.held.share if rows.held is not None else 1.0)
@@ -213,30 +222,30 @@ def _test_chunks(
         done += piece.n_rows
         table = piece.read(list(rows.schema.names))
         if rows.held is None:
-            table, _ = usable_rows(piece, table, wanted)
+            table, _ = usable_rows(piece, table, data)
         else:  # what is wrong with these rows was said before
-            table = table.filter(is_usable(table, wanted.target, wanted.weight))
+            table = table.filter(is_usable(table, data.target, data.weight))
         table = table.take(np.arange(0, table.num_rows, step))
         if classes is not None:
-            known = np.isin(_labels(table, wanted, estimator), classes)
+            known = np.isin(_labels(table, data, estimator), classes)
             n_unknown += int((~known).sum())
             table = table.filter(known)
         if table.num_rows:
             sampled.append(table.take(np.arange(0, table.num_rows, every)))
-            yield _labeled(table, wanted, estimator)
+            yield _labeled(table, data, estimator)
     if n_unknown:
         note(f"{n_unknown:,} test rows have a class that the model does not know; not scored.")
 
 
-def _labels(table: Any, wanted: Wanted, estimator: Any) -> NDArray[Any]:
-    values = np.asarray(target_values(table[wanted.target]))
+def _labels(table: Any, data: DataRequest, estimator: Any) -> NDArray[Any]:
+    values = np.asarray(target_values(table[data.target]))
     classes = getattr(estimator, "classes_", None)
     return values if classes is None else values.astype(classes.dtype)
 
 
-def _labeled(table: Any, wanted: Wanted, estimator: Any) -> Labeled:
+def _labeled(table: Any, data: DataRequest, estimator: Any) -> LabeledRows:
     weight = None
-    if wanted.weight is not None:
-        weight = np.asarray(table[wanted.weight].cast("float64").to_numpy())
+    if data.weight is not None:
+        weight = np.asarray(table[data.weight].cast("float64").to_numpy())
     X = table.select(list(estimator.feature_names_in_))
-    return Labeled(X, _labels(table, wanted, estimator), weight, wanted.target)
+    return LabeledRows(X, _labels(table, data, estimator), weight, data.target)

@@ -48,7 +48,7 @@ def predict(
     from glassleaf.cli.commands import predict_steps as predicting
 
     predicting.run(
-        predicting.Plan(
+        predicting.PredictRequest(
             model=model,
             data=data,
             output=output,

@@ -13,13 +13,13 @@ from glassleaf.cli.failures import CallError, named_columns
 from glassleaf.cli.options import OnError, ReadOptions
 from glassleaf.cli.output.writing import writer
 from glassleaf.cli.reading.cells import pa
-from glassleaf.cli.reading.model_rows import Reader, opened_for, read_model
+from glassleaf.cli.reading.model_rows import ModelReader, opened_for, read_model
 from glassleaf.cli.reading.source import Chunk, Source
 from glassleaf.cli.screen import note
 
 
 @dataclass(frozen=True)
-class Plan:
+class PredictRequest:
     """All that a call of ``predict`` asks for."""
 
     model: Path
@@ -33,26 +33,26 @@ class Plan:
     options: ReadOptions
 
 
-def run(plan: Plan) -> None:
-    estimator = read_model(plan.model)
-    if plan.output not in ("-", "/dev/null") and plan.data != "-" and (
-        Path(plan.output).resolve() == Path(plan.data).resolve()
+def run(request: PredictRequest) -> None:
+    estimator = read_model(request.model)
+    if request.output not in ("-", "/dev/null") and request.data != "-" and (
+        Path(request.output).resolve() == Path(request.data).resolve()
     ):  # fmt: skip
-        raise CallError(f"--output {plan.output!r} is the file that is being read.")
-    with opened_for(estimator, plan.data, plan.options) as reader:
+        raise CallError(f"--output {request.output!r} is the file that is being read.")
+    with opened_for(estimator, request.data, request.options) as reader:
         source = reader.source
-        kept = source.names if plan.keep_all else _kept(plan, source)
-        columns = _Columns(estimator, plan, source.problems.unit, kept)
-        n_rows = _stream(reader, columns, plan)
-    if plan.output != "-":
-        note(f"{n_rows:,} rows written to {plan.output}")
+        kept = source.names if request.keep_all else _kept(request, source)
+        columns = _Columns(estimator, request, source.problems.unit, kept)
+        n_rows = _stream(reader, columns, request)
+    if request.output != "-":
+        note(f"{n_rows:,} rows written to {request.output}")
 
 
-def _kept(plan: Plan, source: Source) -> list[str]:
-    return named_columns(plan.keep, source.names, source.name)
+def _kept(request: PredictRequest, source: Source) -> list[str]:
+    return named_columns(request.keep, source.names, source.name)
 
 
-def _stream(reader: Reader, columns: _Columns, plan: Plan) -> int:
+def _stream(reader: ModelReader, columns: _Columns, request: PredictRequest) -> int:
     """Predict and write chunk after chunk; the first one gives the types of the output."""
     chunks = iter(reader.source.chunks)
     first = next(chunks, None)
@@ -60,7 +60,7 @@ def _stream(reader: Reader, columns: _Columns, plan: Plan) -> int:
         first = _no_rows(reader.source)
     made = columns.made(reader, first)
     n_rows = int(made.num_rows)
-    with writer(plan.output, made.schema, as_json=plan.as_json) as out:
+    with writer(request.output, made.schema, as_json=request.as_json) as out:
         out.write(made)
         for chunk in chunks:
             made = columns.made(reader, chunk)
@@ -76,12 +76,14 @@ def _no_rows(source: Source) -> Chunk:
 class _Columns:
     """The columns of the output: those kept, then the predictions."""
 
-    def __init__(self, estimator: Any, plan: Plan, unit: str, kept: Sequence[str]) -> None:
+    def __init__(
+        self, estimator: Any, request: PredictRequest, unit: str, kept: Sequence[str]
+    ) -> None:
         self.estimator = estimator
         self.kept = list(kept)
-        self.unit = unit if plan.options.on_error is OnError.skip else None
-        self.with_leaf = plan.leaf
-        self.prefix = plan.prefix
+        self.unit = unit if request.options.on_error is OnError.skip else None
+        self.with_leaf = request.leaf
+        self.prefix = request.prefix
         own = self._own_names()
         clash = [name for name in own if name in self.kept]
         if clash:
@@ -97,7 +99,7 @@ class _Columns:
         ]  # fmt: skip
         return [self.prefix + name for name in names + (["leaf"] if self.with_leaf else [])]
 
-    def made(self, reader: Reader, chunk: Chunk) -> Any:
+    def made(self, reader: ModelReader, chunk: Chunk) -> Any:
         X = reader.conformed(chunk)
         bad = reader.source.problems.settle()
         kept, numbers = chunk.table.select(self.kept), np.asarray(chunk.numbers, dtype=np.int64)

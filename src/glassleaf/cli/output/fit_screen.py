@@ -12,8 +12,8 @@ import numpy as np
 from glassleaf.cli.options import Task
 from glassleaf.cli.output import drawing
 from glassleaf.cli.output.scores import Score
-from glassleaf.cli.reading.profiles import Inferred
-from glassleaf.cli.reading.training_data import Wanted
+from glassleaf.cli.reading.profiles import DataProfile
+from glassleaf.cli.reading.training_data import DataRequest
 from glassleaf.cli.screen import console, plain_table, write_json
 from glassleaf.errors import require
 
@@ -25,7 +25,7 @@ _TERMS = 5
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FitOutcome:
     """What came out. Scores of the folds are those of the tree, and of one leaf for comparison."""
 
     estimator: Any
@@ -46,15 +46,15 @@ class Screen:
 
     # --- what was inferred -----------------------------------------------------------------------
 
-    def inferred(self, found: Inferred, wanted: Wanted) -> None:
-        self.gathered |= _as_json(found, wanted)
+    def profile(self, found: DataProfile, request: DataRequest) -> None:
+        self.gathered |= _as_json(found, request)
         if self.as_json:
             return
-        lines = [("data", _data_line(found)), ("target", _target_line(found, wanted))]
+        lines = [("data", _data_line(found)), ("target", _target_line(found, request))]
         if found.advice:
             lines.append(("", found.advice))
-        if wanted.weight:
-            lines.append(("weights", wanted.weight))
+        if request.weight:
+            lines.append(("weights", request.weight))
         for column in found.dropped:
             hint = f"; to keep it: --keep {shlex.quote(column.name)}" if column.can_keep else ""
             lines.append(("dropped", f"{column.name}: {column.why}{hint}"))
@@ -69,7 +69,7 @@ class Screen:
 
     # --- what came out ---------------------------------------------------------------------------
 
-    def fitted(self, fitted: Fitted, X: Any) -> None:
+    def fitted(self, fitted: FitOutcome, X: Any) -> None:
         """The tree and its scores; bars are drawn by the spread in X, or as the tree knows it."""
         self.gathered |= {
             "leaves": fitted.estimator.get_n_leaves(),
@@ -116,54 +116,54 @@ def _has_found_no_split(estimator: Any) -> bool:
     return bool(may_split and estimator.get_n_leaves() == 1)
 
 
-def _as_json(found: Inferred, wanted: Wanted) -> dict[str, Any]:
+def _as_json(found: DataProfile, request: DataRequest) -> dict[str, Any]:
     return {
         "data": found.source,
         "rows": found.n_rows,
         "skipped_rows": found.n_skipped,
-        "target": wanted.target,
+        "target": request.target,
         "task": str(found.task),
         "advice": found.advice or None,
-        "weight": wanted.weight,
+        "weight": request.weight,
         "columns": [
             {
                 "name": column.name,
                 "kind": "category" if column.is_category else "number",
-                "missing": column.look.n_missing,
+                "missing": column.profile.n_missing,
             }
-            for column in found.known
+            for column in found.columns
         ],
         "dropped": [{"name": column.name, "why": column.why} for column in found.dropped],
     }
 
 
-def _data_line(found: Inferred) -> str:
+def _data_line(found: DataProfile) -> str:
     skipped = f", {found.n_skipped:,} skipped" if found.n_skipped else ""
     remark = f", {found.remark}" if found.remark else ""
     return f"{found.source}: {found.n_rows:,} rows{skipped}, {len(found.names)} columns{remark}"
 
 
-def _target_line(found: Inferred, wanted: Wanted) -> str:
+def _target_line(found: DataProfile, request: DataRequest) -> str:
     details = found.target.details(as_number=found.task is Task.regression)
-    return f"{wanted.target}: {found.task} ({found.why}){details}"
+    return f"{request.target}: {found.task} ({found.why}){details}"
 
 
-def _columns_table(found: Inferred) -> Any:
+def _columns_table(found: DataProfile) -> Any:
     table = plain_table()
     table.add_column("column", no_wrap=True, overflow="ellipsis", max_width=32)
     table.add_column("taken for", no_wrap=True)
     table.add_column("missing", justify="right", no_wrap=True)
     table.add_column("values")
-    for column in found.known[:_MOST_COLUMNS]:
-        missing = column.look.n_missing
+    for column in found.columns[:_MOST_COLUMNS]:
+        missing = column.profile.n_missing
         table.add_row(
             text.Text(column.name),
             text.Text(column.words, style="magenta" if column.is_category else "cyan"),
             f"{missing:,}" if missing else "",
-            text.Text(column.look.details()),
+            text.Text(column.profile.details()),
         )
-    if len(found.known) > _MOST_COLUMNS:
-        rest = found.known[_MOST_COLUMNS:]
+    if len(found.columns) > _MOST_COLUMNS:
+        rest = found.columns[_MOST_COLUMNS:]
         categories = sum(column.is_category for column in rest)
         table.add_row(f"and {len(rest)} more", f"{len(rest) - categories} numbers, {categories}"
                       " categories", "", "")  # fmt: skip
@@ -179,7 +179,7 @@ def _summary(folds: list[list[Score]]) -> dict[str, dict[str, float]]:
     return out
 
 
-def _scores_table(fitted: Fitted) -> Any:
+def _scores_table(fitted: FitOutcome) -> Any:
     tree, linear = _summary(fitted.folds), _summary(fitted.folds_linear)
     table = plain_table("score")
     if fitted.folds:

@@ -42,8 +42,8 @@ def open_text(stream: Peekable, options: ReadOptions, problems: Problems) -> Sou
     names, n_lines = _header(start, delimiter, problems.source)
     rows = _Rows(text, names, n_lines, delimiter, problems)
     shown = {"\t": "tabs", " ": "spaces"}.get(delimiter, repr(delimiter))
-    written = f"separated by {shown}" if delimiter != "," else ""
-    return Source(names, rows.chunks(), problems, options, is_text=True, written=written)
+    remark = f"separated by {shown}" if delimiter != "," else ""
+    return Source(names, rows.chunks(), problems, options, is_text=True, remark=remark)
 
 
 def _delimiter_given(given: str | None) -> str | None:

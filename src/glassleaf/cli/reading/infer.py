@@ -14,7 +14,13 @@ from glassleaf.cli.failures import DataError
 from glassleaf.cli.options import Task
 from glassleaf.cli.reading import cells
 from glassleaf.cli.reading.cells import Floats, compute, pa
-from glassleaf.cli.reading.profiles import Dropped, Known, NumberLook, TargetLook, TextLook
+from glassleaf.cli.reading.profiles import (
+    DroppedColumn,
+    NumberProfile,
+    TargetProfile,
+    TextProfile,
+    UsedColumn,
+)
 from glassleaf.cli.reading.source import DATE_HINT, Chunk, Source, unusable_type
 from glassleaf.tables.parquet import kind_of
 
@@ -31,38 +37,38 @@ _NO_NUMBER = (
 # --- columns -------------------------------------------------------------------------------------
 
 
-def learn_columns(
+def infer_columns(
     rows: Chunk, source: Source, aside: set[str], categorical: Sequence[str], keep: Sequence[str]
-) -> tuple[list[Known], list[Dropped]]:
+) -> tuple[list[UsedColumn], list[DroppedColumn]]:
     """Every column but those aside, either known or dropped."""
     names = [name for name in rows.table.column_names if name not in aside]
     table = rows.table.select([name for name in names if name not in categorical])
     refuse_dates(table, source.options.missing)
-    known: list[Known] = []
-    dropped: list[Dropped] = []
+    columns: list[UsedColumn] = []
+    dropped: list[DroppedColumn] = []
     for name in names:
-        found = _learned(name, rows, source, name in categorical)
-        why = None if name in [*keep, *categorical] else found.look.no_use(name)
+        found = _inferred(name, rows, source, name in categorical)
+        why = None if name in [*keep, *categorical] else found.profile.no_use(name)
         if why is None:
-            known.append(found)
+            columns.append(found)
         else:
-            dropped.append(Dropped(name, why))
-    return known, dropped
+            dropped.append(DroppedColumn(name, why))
+    return columns, dropped
 
 
-def _learned(name: str, rows: Chunk, source: Source, is_category: bool) -> Known:
+def _inferred(name: str, rows: Chunk, source: Source, is_category: bool) -> UsedColumn:
     column = rows.table[name]
     kind = kind_of(column.type)
     if kind == "text":
-        return _learned_from_text(name, rows, source, is_category)
+        return _inferred_from_text(name, rows, source, is_category)
     if kind == "numbers" and is_category:
         return _category(name, cells.numbers_as_text(column))
     if kind == "other" and not pa.types.is_null(column.type):
-        raise cannot_learn(name, column.type)
+        raise unusable_column(name, column.type)
     return _number(name, source.numbers(rows, name))
 
 
-def _learned_from_text(name: str, rows: Chunk, source: Source, is_category: bool) -> Known:
+def _inferred_from_text(name: str, rows: Chunk, source: Source, is_category: bool) -> UsedColumn:
     text = source.text(rows.table[name])
     if is_category or not source.is_text:
         return _category(name, text)
@@ -88,17 +94,17 @@ def _parsed(name: str, rows: Chunk, source: Source) -> Floats:
     return values
 
 
-def _number(name: str, values: Floats, words: str = "number") -> Known:
-    look = NumberLook()
-    look.add(values)
-    return Known(name, values, False, words, look)
+def _number(name: str, values: Floats, words: str = "number") -> UsedColumn:
+    profile = NumberProfile()
+    profile.add(values)
+    return UsedColumn(name, values, False, words, profile)
 
 
-def _category(name: str, text: Any, words: str = "category") -> Known:
+def _category(name: str, text: Any, words: str = "category") -> UsedColumn:
     values = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
-    look = TextLook()
-    look.add(values)
-    return Known(name, values, True, words, look)
+    profile = TextProfile()
+    profile.add(values)
+    return UsedColumn(name, values, True, words, profile)
 
 
 def check_decimals(table: Any, source: Source) -> None:
@@ -135,7 +141,7 @@ def _holds_dates(column: Any, missing: Sequence[str]) -> bool:
     return cells.share_matching(text, cells.DATE) >= _MOSTLY
 
 
-def cannot_learn(name: str, kind: Any) -> DataError:
+def unusable_column(name: str, kind: Any) -> DataError:
     """A column holds neither numbers nor text."""
     return unusable_type(f"column {name!r}", kind, f" Leave it out: --drop {shlex.quote(name)}")
 
@@ -144,7 +150,7 @@ def cannot_learn(name: str, kind: Any) -> DataError:
 
 
 @dataclass(frozen=True)
-class Target:
+class InferredTarget:
     """The values to predict as an arrow array, null where there is none; the task they make."""
 
     values: Any
@@ -153,15 +159,15 @@ class Target:
     advice: str
 
 
-def learn_target(name: str, rows: Chunk, source: Source, task: Task | None) -> Target:
+def infer_target(name: str, rows: Chunk, source: Source, task: Task | None) -> InferredTarget:
     """Labels or numbers of a column."""
     values = _target_values(name, rows, source, task)
-    look = TargetLook()
-    look.add(target_values(compute.drop_null(values)))
-    found, why, advice = task_of(name, look, task)
-    if found is Task.classification and look.kind == "f" and look.is_whole:
+    profile = TargetProfile()
+    profile.add(target_values(compute.drop_null(values)))
+    found, why, advice = infer_task(name, profile, task)
+    if found is Task.classification and profile.kind == "f" and profile.is_whole:
         values = compute.cast(values, pa.int64())  # labels 0 and 1 rather than 0.0 and 1.0
-    return Target(values, found, why, advice)
+    return InferredTarget(values, found, why, advice)
 
 
 def _target_values(name: str, rows: Chunk, source: Source, task: Task | None) -> Any:
@@ -191,48 +197,48 @@ def target_values(column: Any) -> NDArray[Any]:
     return np.asarray(column)
 
 
-def task_of(name: str, look: TargetLook, task: Task | None) -> tuple[Task, str, str]:
+def infer_task(name: str, profile: TargetProfile, task: Task | None) -> tuple[Task, str, str]:
     """The task that is asked for or that the target makes, why, and what else might be meant."""
-    if not look.n_rows:
+    if not profile.n_rows:
         raise DataError(f"the target {name!r} is empty.")
-    found, why, advice = _task(look)
+    found, why, advice = _task(profile)
     if task is not None:
         found, why, advice = task, "as asked for", ""
-    if found is Task.regression and not look.is_number:
-        label = next(iter(look.counts or ("...",)))
+    if found is Task.regression and not profile.is_number:
+        label = next(iter(profile.counts or ("...",)))
         raise DataError(f"the target {name!r} holds text ({label!r}): it has classes, no numbers.")
     if found is Task.classification:
-        _check_classes(name, look)
+        _check_classes(name, profile)
     return found, why, advice
 
 
-def _task(look: TargetLook) -> tuple[Task, str, str]:
-    many = "very many" if look.counts is None else f"{len(look.counts):,}"
-    if look.kind in "USO":
+def _task(profile: TargetProfile) -> tuple[Task, str, str]:
+    many = "very many" if profile.counts is None else f"{len(profile.counts):,}"
+    if profile.kind in "USO":
         return Task.classification, f"text, {many} different", ""
-    if look.kind == "b":
+    if profile.kind == "b":
         return Task.classification, "true or false", ""
-    if not look.is_whole:
+    if not profile.is_whole:
         return Task.regression, "numbers with decimals", ""
     advice = ""
-    if look.n_distinct <= min(_FEW_VALUES, look.n_rows / _FEWEST_ROWS_PER_VALUE):
-        if look.n_distinct > 2:
+    if profile.n_distinct <= min(_FEW_VALUES, profile.n_rows / _FEWEST_ROWS_PER_VALUE):
+        if profile.n_distinct > 2:
             advice = "If these are counts or amounts: --task regression, perhaps --loss poisson."
         return Task.classification, f"{many} different whole numbers", advice
-    if look.low >= 0:
+    if profile.low >= 0:
         advice = "If these are counts (claims, visits, ...), --loss poisson might fit better."
     return Task.regression, f"{many} different whole numbers", advice
 
 
-def _check_classes(name: str, look: TargetLook) -> None:
-    if look.counts is None or len(look.counts) > max(
-        _FEW_VALUES, look.n_rows // _FEWEST_ROWS_PER_VALUE
+def _check_classes(name: str, profile: TargetProfile) -> None:
+    if profile.counts is None or len(profile.counts) > max(
+        _FEW_VALUES, profile.n_rows // _FEWEST_ROWS_PER_VALUE
     ):
-        many = "very many" if look.counts is None else f"{len(look.counts):,}"
+        many = "very many" if profile.counts is None else f"{len(profile.counts):,}"
         raise DataError(
-            f"the target {name!r} has {many} different values in {look.n_rows:,} rows:"
+            f"the target {name!r} has {many} different values in {profile.n_rows:,} rows:"
             " too many for classes. Is another column the target? Of numbers: --task regression"
         )
-    if len(look.counts) < 2:
-        label = next(iter(look.counts))
+    if len(profile.counts) < 2:
+        label = next(iter(profile.counts))
         raise DataError(f"the target {name!r} is {label!r} in every row; nothing to learn.")

@@ -56,18 +56,18 @@ def label_of(estimator: Any, given: str | None, option: str) -> Any:
 
 
 @contextmanager
-def opened_for(estimator: Any, path: str, options: ReadOptions) -> Iterator[Reader]:
+def opened_for(estimator: Any, path: str, options: ReadOptions) -> Iterator[ModelReader]:
     """A file that has all columns of a model; at its end, what was unusual in it is said."""
     with read(path, options) as source:
-        reader = Reader(source, estimator.tree_.columns)
+        reader = ModelReader(source, estimator.tree_.columns)
         reader.require_columns()
         yield reader
     reader.say_unseen()
-    source.problems.count_said()
+    source.problems.say_count()
 
 
 @dataclass
-class Reader:
+class ModelReader:
     """Reads the columns of a model from chunks."""
 
     source: Source
@@ -148,7 +148,7 @@ def conformed_rows(estimator: Any, path: str, options: ReadOptions) -> Any:
     return pa.concat_tables(tables)
 
 
-def chosen_rows(estimator: Any, path: str, wanted: Sequence[int], options: ReadOptions) -> Any:
+def chosen_rows(estimator: Any, path: str, numbers: Sequence[int], options: ReadOptions) -> Any:
     """The model's columns of some rows, in the order asked for; row 1 is the first."""
     found: dict[int, Any] = {}
     before = 0
@@ -156,26 +156,26 @@ def chosen_rows(estimator: Any, path: str, wanted: Sequence[int], options: ReadO
         problems = reader.source.problems
         for chunk in reader.source.chunks:
             problems.settle()  # a row that is not one would shift all that follow
-            here = [n for n in wanted if before < n <= before + chunk.table.num_rows]
+            here = [n for n in numbers if before < n <= before + chunk.table.num_rows]
             for number in here:
                 row = number - before - 1
                 one = Chunk(chunk.table.slice(row, 1), chunk.numbers[row : row + 1])
                 found[number] = reader.conformed(one)
                 problems.settle()
             before += chunk.table.num_rows
-            if len(found) == len(set(wanted)):
+            if len(found) == len(set(numbers)):
                 break
-        absent = [number for number in wanted if number not in found]
+        absent = [number for number in numbers if number not in found]
         if absent:
             raise CallError(f"--row {absent[0]}: {reader.source.name} has {before:,} rows.")
-    return pa.concat_tables([found[number] for number in wanted])
+    return pa.concat_tables([found[number] for number in numbers])
 
 
 # --- rows with true values -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Labeled:
+class LabeledRows:
     """Rows with known targets: the model's columns, targets and weights, and the target's name."""
 
     X: Any
@@ -186,7 +186,7 @@ class Labeled:
 
 def labeled_rows(
     estimator: Any, path: str, target: str | None, weight: str | None, options: ReadOptions
-) -> Labeled:
+) -> LabeledRows:
     """All usable rows of a file with their true values."""
     with opened_for(estimator, path, options) as reader:
         name = target_column(target, estimator, reader.source)
@@ -194,7 +194,7 @@ def labeled_rows(
     if not parts:
         raise DataError(f"{reader.source.name} has no usable rows.")
     weights = None if weight is None else np.concatenate([part.weight for part in parts])
-    return Labeled(
+    return LabeledRows(
         pa.concat_tables([part.X for part in parts]),
         np.concatenate([part.y for part in parts]),
         weights,
@@ -203,8 +203,8 @@ def labeled_rows(
 
 
 def labeled_chunks(
-    estimator: Any, reader: Reader, target: str, weight: str | None
-) -> Iterator[Labeled]:
+    estimator: Any, reader: ModelReader, target: str, weight: str | None
+) -> Iterator[LabeledRows]:
     """The usable rows of a file with their true values, chunk after chunk."""
     source = reader.source
     if weight is not None and weight not in source.names:
@@ -223,7 +223,7 @@ def labeled_chunks(
             X, known = X.take(used), known.take(used)
         if X.num_rows:
             y = np.asarray(known[target])
-            yield Labeled(
+            yield LabeledRows(
                 X,
                 y if classes is None else y.astype(classes.dtype),
                 None if weight is None else cells.as_floats(known[weight]),

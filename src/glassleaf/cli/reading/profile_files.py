@@ -13,18 +13,18 @@ from glassleaf.cli.failures import CallError, DataError, named_columns, no_file
 from glassleaf.cli.options import OnError, Task
 from glassleaf.cli.reading import cells
 from glassleaf.cli.reading.cells import pa
-from glassleaf.cli.reading.infer import cannot_learn, refuse_dates, target_values, task_of
+from glassleaf.cli.reading.infer import infer_task, refuse_dates, target_values, unusable_column
 from glassleaf.cli.reading.profiles import (
-    Dropped,
-    Inferred,
-    Known,
-    Look,
-    NumberLook,
-    TargetLook,
-    TextLook,
+    ColumnProfile,
+    DataProfile,
+    DroppedColumn,
+    NumberProfile,
+    TargetProfile,
+    TextProfile,
+    UsedColumn,
 )
 from glassleaf.cli.reading.source import Problems, note_unusable, unusable_type
-from glassleaf.cli.reading.training_data import Wanted, check_names
+from glassleaf.cli.reading.training_data import DataRequest, check_names
 from glassleaf.rows.pieces import is_usable, rows_per_piece
 from glassleaf.tables.parquet import ParquetPiece, ParquetRows, kind_of
 
@@ -33,13 +33,13 @@ _SAMPLED = 20_000
 
 
 @dataclass(frozen=True)
-class Looked:
+class StreamedData:
     """What was found, the rows to fit as they are to be read, and some of them.
 
     ``numbers`` are categories that are numbers in the model, too.
     """
 
-    inferred: Inferred
+    profile: DataProfile
     rows: ParquetRows
     numbers: list[str]
     sample: Any
@@ -60,40 +60,42 @@ def open_rows(path: str) -> ParquetRows:
     return rows
 
 
-def look_through(
-    rows: ParquetRows, wanted: Wanted, begin: Callable[[int, int], None] = lambda done, all: None
-) -> Looked:
+def profile_rows(
+    rows: ParquetRows,
+    request: DataRequest,
+    begin: Callable[[int, int], None] = lambda done, all: None,
+) -> StreamedData:
     """Read all rows once; ``begin`` is told how many have been read."""
     source = str(rows.source)
     known = rows.schema.names
-    check_names(wanted, known, source)
-    drop = named_columns(wanted.drop, known, source)
+    check_names(request, known, source)
+    drop = named_columns(request.drop, known, source)
     rows = replace(rows, drop=frozenset(drop))
-    rows = replace(rows, types=_as_text(rows, named_columns(wanted.categorical, known, source)))
-    _check_types(rows, wanted)
-    looks, target, sample, n_skipped = _looked_at(rows, wanted, begin)
-    task, why, advice = task_of(wanted.target, target, wanted.task)
-    columns, dropped = _sorted_out(rows, wanted, looks)
+    rows = replace(rows, types=_as_text(rows, named_columns(request.categorical, known, source)))
+    _check_types(rows, request)
+    profiles, target, sample, n_skipped = _profiles(rows, request, begin)
+    task, why, advice = infer_task(request.target, target, request.task)
+    columns, dropped = _columns(rows, request, profiles)
     if not columns:
         raise DataError(f"{source}: no column is left to predict from.")
     rows = replace(
         rows,
         drop=rows.drop | {column.name for column in dropped},
-        skip_unusable=wanted.options.on_error is OnError.skip,
+        skip_unusable=request.options.on_error is OnError.skip,
     )
     is_whole = target.kind == "f" and target.is_whole and not n_skipped
     if task is Task.classification and is_whole:
-        rows = replace(rows, types=(*rows.types, (wanted.target, "int64")))
+        rows = replace(rows, types=(*rows.types, (request.target, "int64")))
         target = replace(target, counts=_whole_labels(target))
-    asked = [Dropped(name, "as asked for", can_keep=False) for name in drop]
+    asked = [DroppedColumn(name, "as asked for", can_keep=False) for name in drop]
     n_files = len(rows.files)
     remark = f"streamed from {n_files:,} file{'' if n_files == 1 else 's'}"
-    inferred = Inferred(
+    profile = DataProfile(
         source, known, target.n_rows, n_skipped, remark,
         task, why, advice, target, columns, [*asked, *dropped],
     )  # fmt: skip
-    numbers = [c.name for c in columns if c.is_category and isinstance(c.look, NumberLook)]
-    return Looked(inferred, rows, numbers, sample)
+    numbers = [c.name for c in columns if c.is_category and isinstance(c.profile, NumberProfile)]
+    return StreamedData(profile, rows, numbers, sample)
 
 
 def _as_text(rows: ParquetRows, categorical: list[str]) -> tuple[tuple[str, str], ...]:
@@ -106,25 +108,27 @@ def _as_text(rows: ParquetRows, categorical: list[str]) -> tuple[tuple[str, str]
     )  # fmt: skip
 
 
-def _whole_labels(target: TargetLook) -> Any:
+def _whole_labels(target: TargetProfile) -> Any:
     counts = target.counts
     return None if counts is None else type(counts)({int(k): n for k, n in counts.items()})
 
 
-def _check_types(rows: ParquetRows, wanted: Wanted) -> None:
+def _check_types(rows: ParquetRows, request: DataRequest) -> None:
     """What can be said from the types alone, and from the first rows."""
     kinds = {field.name: kind_of(field.type) for field in rows.schema}
-    if wanted.weight is not None and kinds[wanted.weight] != "numbers":
-        raise DataError(f"the weights {wanted.weight!r} are no numbers.")
-    if kinds[wanted.target] == "other":
-        raise unusable_type(f"the target {wanted.target!r}", rows.schema.field(wanted.target).type)
-    names = [name for name in kinds if name not in (wanted.target, wanted.weight)]
-    categorical = named_columns(wanted.categorical, list(kinds), str(rows.source))
+    if request.weight is not None and kinds[request.weight] != "numbers":
+        raise DataError(f"the weights {request.weight!r} are no numbers.")
+    if kinds[request.target] == "other":
+        raise unusable_type(
+            f"the target {request.target!r}", rows.schema.field(request.target).type
+        )
+    names = [name for name in kinds if name not in (request.target, request.weight)]
+    categorical = named_columns(request.categorical, list(kinds), str(rows.source))
     first = next(pieces_of(rows)).read([name for name in names if name not in categorical])
-    refuse_dates(first, wanted.options.missing)
+    refuse_dates(first, request.options.missing)
     for name in names:
         if kinds[name] == "other":
-            raise cannot_learn(name, rows.schema.field(name).type)
+            raise unusable_column(name, rows.schema.field(name).type)
 
 
 def pieces_of(rows: ParquetRows) -> Iterator[ParquetPiece]:
@@ -134,64 +138,68 @@ def pieces_of(rows: ParquetRows) -> Iterator[ParquetPiece]:
             yield replace(piece, stretches=(stretch,))
 
 
-def _looked_at(
-    rows: ParquetRows, wanted: Wanted, begin: Callable[[int, int], None]
-) -> tuple[dict[str, Look], TargetLook, Any, int]:
+def _profiles(
+    rows: ParquetRows, request: DataRequest, begin: Callable[[int, int], None]
+) -> tuple[dict[str, ColumnProfile], TargetProfile, Any, int]:
     """Looks at the columns and the target, some rows, and the number of those skipped."""
-    aside = {wanted.target, wanted.weight}
-    looks: dict[str, Look] = {
-        field.name: TextLook() if kind_of(field.type) == "text" else NumberLook()
+    aside = {request.target, request.weight}
+    profiles: dict[str, ColumnProfile] = {
+        field.name: TextProfile() if kind_of(field.type) == "text" else NumberProfile()
         for field in rows.schema if field.name not in aside
     }  # fmt: skip
-    target = TargetLook()
+    target = TargetProfile()
     step = max(-(-rows.n_rows // _SAMPLED), 1)
     sampled, done, n_skipped = [], 0, 0
     for piece in pieces_of(rows):
         begin(done, rows.n_rows)
         table = piece.read(rows.schema.names)
         done += table.num_rows
-        table, n_bad = usable_rows(piece, table, wanted, n_skipped)
+        table, n_bad = usable_rows(piece, table, request, n_skipped)
         n_skipped += n_bad
-        for name, look in looks.items():
+        for name, profile in profiles.items():
             column = table[name]
-            look.add(cells.plain_text(column).combine_chunks() if isinstance(look, TextLook)
-                     else cells.as_floats(column))  # fmt: skip
-        target.add(target_values(table[wanted.target]))
+            if isinstance(profile, TextProfile):
+                profile.add(cells.plain_text(column))
+            else:
+                profile.add(cells.as_floats(column))
+        target.add(target_values(table[request.target]))
         sampled.append(table.take(np.arange(0, table.num_rows, step)))
     if n_skipped:
-        problems = Problems(str(rows.source), wanted.options.on_error, "row", n_skipped=n_skipped)
-        problems.count_said()
-    return looks, target, pa.concat_tables(sampled), n_skipped
+        problems = Problems(str(rows.source), request.options.on_error, "row", n_skipped=n_skipped)
+        problems.say_count()
+    return profiles, target, pa.concat_tables(sampled), n_skipped
 
 
 def usable_rows(
-    piece: ParquetPiece, table: Any, wanted: Wanted, n_before: int = 0
+    piece: ParquetPiece, table: Any, request: DataRequest, n_before: int = 0
 ) -> tuple[Any, int]:
     """The rows that can be used, and how many cannot; those are said, or stop the command."""
-    usable = is_usable(table, wanted.target, wanted.weight)
+    usable = is_usable(table, request.target, request.weight)
     if usable.all():
         return table, 0
     stretch = piece.stretches[0]
-    problems = Problems(stretch.path, wanted.options.on_error, "row", n_skipped=n_before)
+    problems = Problems(stretch.path, request.options.on_error, "row", n_skipped=n_before)
     numbers = stretch.first + 1 + np.flatnonzero(~usable)
-    note_unusable(problems, table.filter(~usable), numbers, wanted.target, wanted.weight)
+    note_unusable(problems, table.filter(~usable), numbers, request.target, request.weight)
     problems.settle()
     return table.filter(usable), len(numbers)
 
 
-def _sorted_out(
-    rows: ParquetRows, wanted: Wanted, looks: dict[str, Look]
-) -> tuple[list[Known], list[Dropped]]:
+def _columns(
+    rows: ParquetRows, request: DataRequest, profiles: dict[str, ColumnProfile]
+) -> tuple[list[UsedColumn], list[DroppedColumn]]:
     source = str(rows.source)
-    categorical = named_columns(wanted.categorical, rows.schema.names, source)
-    keep = named_columns(wanted.keep, [*rows.schema.names, *rows.drop], source)
-    known: list[Known] = []
-    dropped: list[Dropped] = []
-    for name, look in looks.items():
-        why = None if name in [*keep, *categorical] else look.no_use(name)
+    categorical = named_columns(request.categorical, rows.schema.names, source)
+    keep = named_columns(request.keep, [*rows.schema.names, *rows.drop], source)
+    columns: list[UsedColumn] = []
+    dropped: list[DroppedColumn] = []
+    for name, profile in profiles.items():
+        why = None if name in [*keep, *categorical] else profile.no_use(name)
         if why is not None:
-            dropped.append(Dropped(name, why))
+            dropped.append(DroppedColumn(name, why))
             continue
-        is_category = name in categorical or isinstance(look, TextLook)
-        known.append(Known(name, None, is_category, "category" if is_category else "number", look))
-    return known, dropped
+        is_category = name in categorical or isinstance(profile, TextProfile)
+        columns.append(
+            UsedColumn(name, None, is_category, "category" if is_category else "number", profile)
+        )
+    return columns, dropped

@@ -33,7 +33,7 @@ _LIKE_ID = re.compile(r"([_ .-](id|uuid|guid|key|no|nr)|[a-z]I[dD])$")
 
 
 @dataclass
-class NumberLook:
+class NumberProfile:
     """A column of numbers."""
 
     n_rows: int = 0
@@ -87,7 +87,7 @@ class NumberLook:
 
 
 @dataclass
-class TextLook:
+class TextProfile:
     """A column of categories."""
 
     n_rows: int = 0
@@ -127,11 +127,11 @@ class TextLook:
         return f"{many}{', '.join([*shown, *more])}"
 
 
-Look = NumberLook | TextLook
+ColumnProfile = NumberProfile | TextProfile
 
 
 @dataclass
-class TargetLook:
+class TargetProfile:
     """The values to predict, missing ones left out. ``counts`` is None where labels are many."""
 
     kind: str = ""  # numpy's letter for the type
@@ -182,7 +182,7 @@ class TargetLook:
 
 
 @dataclass(frozen=True)
-class Known:
+class UsedColumn:
     """A column that the model gets: its values, and in words what it was taken for.
 
     Values of rows that are streamed are None: they are not kept.
@@ -192,11 +192,11 @@ class Known:
     values: Any  # float64 with NaN, or an arrow array of text
     is_category: bool
     words: str
-    look: Look
+    profile: ColumnProfile
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DroppedColumn:
     """A column that the model does not get, and why."""
 
     name: str
@@ -205,7 +205,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class Inferred:
+class DataProfile:
     """What was found out about the data of a fit: the file, the target, and every column."""
 
     source: str
@@ -216,6 +216,6 @@ class Inferred:
     task: Task
     why: str
     advice: str
-    target: TargetLook
-    known: Sequence[Known]
-    dropped: Sequence[Dropped]
+    target: TargetProfile
+    columns: Sequence[UsedColumn]
+    dropped: Sequence[DroppedColumn]

@@ -88,27 +88,27 @@ class Problems:
         """Numbers of the rows to leave out, of those read since the last call; or an error."""
         fresh = set(self.found)
         if fresh and self.on_error is OnError.stop:
-            raise DataError(self._all_said())
+            raise DataError(self._message())
         for number in sorted(fresh)[: max(_MOST_SHOWN - self.n_skipped, 0)]:
-            note(f"skipped {self._said(number)}")
+            note(f"skipped {self._described(number)}")
         self.n_skipped += len(fresh)
         self.found.clear()
         return fresh
 
-    def count_said(self) -> None:
+    def say_count(self) -> None:
         """The number of rows that were left out, at the end."""
         if self.n_skipped:
             rows = "row" if self.n_skipped == 1 else "rows"
             note(f"{self.source}: {self.n_skipped:,} {rows} skipped.")
 
-    def _said(self, number: int) -> str:
+    def _described(self, number: int) -> str:
         found = self.found[number]
         more = [f"and {len(found) - _MOST_CELLS} more"] if len(found) > _MOST_CELLS else []
         return f"{self.source}, {self.unit} {number}: {'; '.join([*found[:_MOST_CELLS], *more])}"
 
-    def _all_said(self) -> str:
+    def _message(self) -> str:
         numbers = sorted(self.found)
-        lines = [self._said(number) for number in numbers[:_MOST_SHOWN]]
+        lines = [self._described(number) for number in numbers[:_MOST_SHOWN]]
         if len(numbers) > _MOST_SHOWN:
             lines.append(f"... and {len(numbers) - _MOST_SHOWN:,} more rows so far.")
         lines.append(f"{self.hint}To leave such rows out: --on-error skip")
@@ -127,7 +127,7 @@ class Source:
     problems: Problems
     options: ReadOptions
     is_text: bool
-    written: str = ""
+    remark: str = ""
 
     def __post_init__(self) -> None:
         counts = Counter(self.names)

@@ -15,18 +15,19 @@ from glassleaf.cli.reading.cells import Floats, pa
 from glassleaf.cli.reading.files import read
 from glassleaf.cli.reading.infer import (
     check_decimals,
-    learn_columns,
-    learn_target,
+    infer_columns,
+    infer_target,
     target_values,
 )
-from glassleaf.cli.reading.profiles import Dropped, Inferred, Known, TargetLook
+from glassleaf.cli.reading.profiles import DataProfile, DroppedColumn, TargetProfile, UsedColumn
 from glassleaf.cli.reading.source import Chunk, Source, note_unusable
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DataRequest:
     """What the call says about the data."""
 
+    path: str
     target: str
     task: Task | None
     weight: str | None
@@ -37,19 +38,19 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class TrainingData:
     """Training data, and how they were understood."""
 
     X: Any
     y: NDArray[Any]
     weight: Floats | None
-    inferred: Inferred
+    profile: DataProfile
 
 
-def load_training(path: str, wanted: Wanted) -> Loaded:
+def load_training(request: DataRequest) -> TrainingData:
     """Read a file whole and find out what its columns are."""
-    with read(path, wanted.options) as source:
-        check_names(wanted, source.names, source.name)
+    with read(request.path, request.options) as source:
+        check_names(request, source.names, source.name)
         chunks = []
         for chunk in source.chunks:
             source.problems.settle()
@@ -60,36 +61,36 @@ def load_training(path: str, wanted: Wanted) -> Loaded:
         pa.concat_tables([chunk.table for chunk in chunks]).combine_chunks(),
         np.concatenate([np.asarray(chunk.numbers, dtype=np.int64) for chunk in chunks]),
     )
-    found = _understood(whole, source, wanted)
-    source.problems.count_said()
+    found = _training_data(whole, source, request)
+    source.problems.say_count()
     return found
 
 
-def check_names(wanted: Wanted, known: Sequence[str], source: str) -> None:
+def check_names(request: DataRequest, known: Sequence[str], source: str) -> None:
     """Whether all columns are there that the call names."""
-    for name in (wanted.target, wanted.weight):
+    for name in (request.target, request.weight):
         if name is not None and name not in known:
             raise no_column(name, known, source)
     for option, given in (
-        ("--drop", wanted.drop),
-        ("--keep", wanted.keep),
-        ("--categorical", wanted.categorical),
+        ("--drop", request.drop),
+        ("--keep", request.keep),
+        ("--categorical", request.categorical),
     ):
         names = named_columns(given, known, source)
-        if wanted.target in names:
-            raise CallError(f"{option} names {wanted.target!r}, which is the target.")
+        if request.target in names:
+            raise CallError(f"{option} names {request.target!r}, which is the target.")
 
 
-def _understood(whole: Chunk, source: Source, wanted: Wanted) -> Loaded:
+def _training_data(whole: Chunk, source: Source, request: DataRequest) -> TrainingData:
     check_decimals(whole.table, source)
-    target = learn_target(wanted.target, whole, source, wanted.task)
-    outcome = {wanted.target: target.values}
+    target = infer_target(request.target, whole, source, request.task)
+    outcome = {request.target: target.values}
     weight = None
-    if wanted.weight is not None:
-        weight = outcome[wanted.weight] = source.numbers(whole, wanted.weight)
-    known, dropped = _columns(whole, source, wanted)
-    note_unusable(source.problems, pa.table(outcome), whole.numbers, wanted.target, wanted.weight)
-    X = pa.table({c.name: pa.array(c.values, from_pandas=not c.is_category) for c in known})
+    if request.weight is not None:
+        weight = outcome[request.weight] = source.numbers(whole, request.weight)
+    columns, dropped = _columns(whole, source, request)
+    note_unusable(source.problems, pa.table(outcome), whole.numbers, request.target, request.weight)
+    X = pa.table({c.name: pa.array(c.values, from_pandas=not c.is_category) for c in columns})
     y, bad = target.values, source.problems.settle()
     if bad:
         used = whole.places_without(bad)
@@ -98,22 +99,27 @@ def _understood(whole: Chunk, source: Source, wanted: Wanted) -> Loaded:
     if not len(y):
         raise DataError(f"{source.name}: all rows were skipped.")
     labels = target_values(y)
-    look = TargetLook()
-    look.add(labels)
-    found = Inferred(
-        source.name, source.names, len(y), source.problems.n_skipped, source.written,
-        target.task, target.why, target.advice, look, known, dropped,
+    target_profile = TargetProfile()
+    target_profile.add(labels)
+    found = DataProfile(
+        source.name, source.names, len(y), source.problems.n_skipped, source.remark,
+        target.task, target.why, target.advice, target_profile, columns, dropped,
     )  # fmt: skip
-    return Loaded(X, labels, weight, found)
+    return TrainingData(X, labels, weight, found)
 
 
-def _columns(whole: Chunk, source: Source, wanted: Wanted) -> tuple[list[Known], list[Dropped]]:
+def _columns(
+    whole: Chunk, source: Source, request: DataRequest
+) -> tuple[list[UsedColumn], list[DroppedColumn]]:
     drop, categorical, keep = (
         named_columns(given, source.names, source.name)
-        for given in (wanted.drop, wanted.categorical, wanted.keep)
+        for given in (request.drop, request.categorical, request.keep)
     )
-    aside = {wanted.target, *drop} | ({wanted.weight} if wanted.weight else set())
-    known, dropped = learn_columns(whole, source, aside, categorical, keep)
-    if not known:
+    aside = {request.target, *drop} | ({request.weight} if request.weight else set())
+    columns, dropped = infer_columns(whole, source, aside, categorical, keep)
+    if not columns:
         raise DataError(f"{source.name}: no column is left to predict from.")
-    return known, [*(Dropped(name, "as asked for", can_keep=False) for name in drop), *dropped]
+    return columns, [
+        *(DroppedColumn(name, "as asked for", can_keep=False) for name in drop),
+        *dropped,
+    ]
