@@ -12,7 +12,7 @@ from partitions import assert_same_tree
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.rows import pieces as partitioned
 from glassleaf.tables import parquet
-from glassleaf.tables.parquet import Held, ParquetRows
+from glassleaf.tables.parquet import ParquetRows, RandomShare
 
 N = 600
 
@@ -190,8 +190,8 @@ def test_many_small_files_are_read_together(tmp_path, monkeypatch):
 def test_rows_and_columns_left_out(tmp_path):
     whole = frame()
     write(tmp_path, halves())
-    kept = ParquetRows(tmp_path, frozenset({"t"}), held=Held(0.25, 7, taken=False))
-    held = ParquetRows(tmp_path, frozenset({"t"}), held=Held(0.25, 7, taken=True))
+    kept = ParquetRows(tmp_path, frozenset({"t"}), held=RandomShare(0.25, 7, taken=False))
+    held = ParquetRows(tmp_path, frozenset({"t"}), held=RandomShare(0.25, 7, taken=True))
     parts = [
         [pa.concat_tables([piece.read(["a", "y"]) for piece in rows.pieces(most)])
          for most in (37, 1000)]

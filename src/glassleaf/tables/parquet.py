@@ -23,7 +23,7 @@ _MANY_PIECES = 256
 
 
 @dataclass(frozen=True)
-class Held:
+class RandomShare:
     """A share of the rows, drawn by chance: the same ones in whichever pieces they are read.
 
     ``taken`` says whether they are read, or all others.
@@ -87,7 +87,7 @@ class ParquetPiece:
 
     stretches: tuple[Stretch, ...]
     schema: Any
-    held: Held | None = None
+    held: RandomShare | None = None
 
     @property
     def n_rows(self) -> int:
@@ -130,7 +130,7 @@ class ParquetRows:
     source: Path
     drop: frozenset[str] = frozenset()
     types: tuple[tuple[str, str], ...] = ()
-    held: Held | None = None
+    held: RandomShare | None = None
     skip_unusable: bool = False
 
     @cached_property

@@ -33,7 +33,7 @@ from glassleaf.cli.reading.profile_files import (
 from glassleaf.cli.reading.training_data import DataRequest
 from glassleaf.cli.screen import note
 from glassleaf.rows.pieces import is_usable
-from glassleaf.tables.parquet import Held, ParquetRows
+from glassleaf.tables.parquet import ParquetRows, RandomShare
 
 # Memory that a fit in memory takes for a number in the table, measured and rounded up.
 _BYTES_PER_NUMBER = 64
@@ -113,7 +113,9 @@ def _run(request: FitRequest) -> None:
     start = time.perf_counter()
     with passes_shown() as say:
         say("reading", np.nan)
-        held = Held(request.test_size, request.seed, taken=False) if request.test_size else None
+        held = (
+            RandomShare(request.test_size, request.seed, taken=False) if request.test_size else None
+        )
         fitted_rows = replace(streamed.rows, held=held)
         estimator.fit(fitted_rows, request.data.target, request.data.weight)
         seconds = time.perf_counter() - start
@@ -163,7 +165,7 @@ class TestOutcome:
 def _test_rows(request: FitRequest, streamed: StreamedData) -> ParquetRows | None:
     """Rows for a test that are to be streamed; errors are better told before the fit."""
     if request.test_size:
-        return replace(streamed.rows, held=Held(request.test_size, request.seed, taken=True))
+        return replace(streamed.rows, held=RandomShare(request.test_size, request.seed, taken=True))
     if request.test is None:
         return None
     if not os.path.isdir(request.test) and not _is_parquet(request.test):
