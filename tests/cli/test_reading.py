@@ -42,6 +42,7 @@ def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Blocks of the usual size, of a few records, and of hardly one."""
     if request.param is not None:
         monkeypatch.setattr(delimited, "_BLOCK", request.param)
+        monkeypatch.setattr(delimited, "_BLOCK_PER_COLUMN", 1)
 
 
 def nasty_text(seed: int) -> tuple[bytes, list[str], list[tuple[str, ...]]]:
@@ -93,6 +94,23 @@ def test_rows_of_another_length_are_counted_with_their_numbers(tmp_path: Path) -
     assert read_all(path) == (["a", "b"], [("1", "2"), ("4\n", "5"), ("9", "10")], [2, 4, 6], 2)
     with pytest.raises(DataError, match=r"bad.csv, record 3: 1 field, but the header has 2"):
         read_all(path, on_error=OnError.stop)
+
+
+def test_many_rows_of_another_length(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("a,b\n1,2\n" + "3\n" * 300_000)
+    assert read_all(path)[1:] == ([("1", "2")], [2], 300_000)
+    with pytest.raises(DataError, match=r"(?s)record 3: 1 field.*\.\.\. and 995 more rows so far"):
+        read_all(path, on_error=OnError.stop)
+
+
+def test_wide_tables(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    names = [f"a column with the number {k}" for k in range(30_000)]
+    rows = [tuple(f"{k}.{k:0>25}" for k in range(30_000))] * 3
+    path.write_text("\n".join(map(",".join, [names, *rows])))
+    assert path.stat().st_size / 4 > delimited._BLOCK
+    assert read_all(path) == (names, rows, [2, 3, 4], 0)
 
 
 @pytest.mark.usefixtures("block")
@@ -164,7 +182,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     for content, words in (
         (b"", "is empty"),
-        (b"a,a\n1,2\n", "'a' is there 2 times"),
+        (b"a,a\n1,2\n", "'a' occurs 2 times"),
         (b'a,b\n1,"2\n3,4\n', "record 2: a quote is opened and never closed"),
         (b"a,b\n1,\xff\n", "line 2: the byte 0xff"),
         (gzip.compress(b"a,b\n" * 1000)[:-9], "runcated"),

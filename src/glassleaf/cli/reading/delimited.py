@@ -1,7 +1,7 @@
-"""CSV and its kin: pyarrow reads rows as text, and tells which ones have too few or many fields.
+"""Delimited text, such as CSV. pyarrow reads the cells as text, and reports rows of a wrong length.
 
-What it cannot do is done here: find the delimiter, name the columns, say where a byte is no text,
-and notice a quote that is never closed.
+This module adds what pyarrow lacks: it finds the delimiter, names the columns, says which byte is
+not text, and notices a quote that is never closed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -18,32 +19,45 @@ from typing import Any
 import numpy as np
 
 from glassleaf.cli.failures import CallError, DataError
-from glassleaf.cli.options import ReadOptions
+from glassleaf.cli.options import OnError, ReadOptions
 from glassleaf.cli.reading.cells import pa
 from glassleaf.cli.reading.source import Chunk, Peekable, Problems, Source
 from glassleaf.errors import require
 
 arrow_csv: Any = require("pyarrow.csv", extra="cli", purpose="Reading CSV files")
 
-# Bytes that are parsed together; neither the header nor a row may be longer.
-_BLOCK = 1 << 22
+# Bytes that are parsed together: at least, and per column. No record may be longer. pyarrow reads
+# 32 blocks ahead: larger ones would take much memory.
+_BLOCK = 1 << 19
+_BLOCK_PER_COLUMN = 64
+# Rows of a wrong length after which a command that stops reads no more.
+_MANY_INVALID = 1000
 _DELIMITERS = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-# The last field of a row that is put behind every text. A quote that is never closed swallows it.
+# The last field of a row that follows every text. A quote that is never closed swallows it.
 _END = "\x1aend\x1a"
+_UNCLOSED = "a quote is opened and never closed"
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The names of the columns, the lines down to the end of their record, bytes that hold it."""
+
+    names: list[str]
+    delimiter: str
+    n_lines: int
+    n_bytes: int
 
 
 def open_text(stream: Peekable, options: ReadOptions, problems: Problems) -> Source:
     """A delimited text as a source of chunks."""
     delimiter = _delimiter_given(options.delimiter)
     text = Peekable(_utf8(stream, options.encoding, problems.source))
-    start = text.peek(_BLOCK).decode(errors="ignore")
-    delimiter = delimiter or sniffed(start)
-    names, n_lines = _header(start, delimiter, problems.source)
-    rows = _Rows(text, names, n_lines, delimiter, problems)
-    shown = {"\t": "tabs", " ": "spaces"}.get(delimiter, repr(delimiter))
-    remark = f"separated by {shown}" if delimiter != "," else ""
-    return Source(names, rows.chunks(), problems, options, is_text=True, remark=remark)
+    header = _header(text, delimiter, problems.source, _BLOCK)
+    rows = _Rows(text, header, problems)
+    shown = {"\t": "tabs", " ": "spaces"}.get(header.delimiter, repr(header.delimiter))
+    remark = f"separated by {shown}" if header.delimiter != "," else ""
+    return Source(header.names, rows.chunks(), problems, options, is_text=True, remark=remark)
 
 
 def _delimiter_given(given: str | None) -> str | None:
@@ -51,12 +65,12 @@ def _delimiter_given(given: str | None) -> str | None:
         return None
     found = _WORDS.get(given, given)
     if len(found) != 1 or found in '"\r\n' or ord(found) > 127:
-        raise CallError(f"--delimiter {given!r} must be one character, or: tab.")
+        raise CallError(f"--delimiter {given!r} must be one character, or tab.")
     return found
 
 
 def sniffed(text: str) -> str:
-    """The delimiter that cuts the first line into most fields.
+    """The delimiter that cuts the header into most fields.
 
     >>> sniffed('id;"a, b";c\\n1,2;3,4;5'), sniffed("one")
     (';', ',')
@@ -66,23 +80,24 @@ def sniffed(text: str) -> str:
     return max(_DELIMITERS, key=header.count)
 
 
-def _header(text: str, delimiter: str, source: str) -> tuple[list[str], int]:
-    """The names in the first record that is not blank, and the lines down to its end."""
-    records = csv.reader(io.StringIO(f"{text}\n{_END}", newline=""), delimiter=delimiter)
+def _header(text: Peekable, delimiter: str | None, source: str, n_bytes: int) -> _Header:
+    """The first record that is not blank; more bytes are looked at until it ends."""
+    start = text.peek(n_bytes)
+    is_whole = len(start) < n_bytes
+    lines = start.decode(errors="ignore") + ("\n" if is_whole else "") + _END
+    used = delimiter or sniffed(lines)
+    records = csv.reader(io.StringIO(lines, newline=""), delimiter=used)
     try:
         found = next(filter(lambda record: any(map(str.strip, record)), records))
     except csv.Error as error:
         raise DataError(f"{source}: the header cannot be read: {error}.") from None
-    if found == [_END]:
-        raise DataError(f"{source} is empty.")
     if found[-1].endswith(_END):
-        raise _unclosed(source, 1)
+        if not is_whole:
+            return _header(text, delimiter, source, 2 * n_bytes)
+        is_empty = found == [_END]
+        raise DataError(f"{source} is empty." if is_empty else f"{source}, record 1: {_UNCLOSED}.")
     names = [name.strip() or f"column_{k}" for k, name in enumerate(found, 1)]
-    return names, records.line_num
-
-
-def _unclosed(source: str, number: int, otherwise: str = "") -> DataError:
-    return DataError(f"{source}, record {number}: a quote is opened and never closed{otherwise}.")
+    return _Header(names, used, records.line_num, n_bytes)
 
 
 def _utf8(stream: Peekable, encoding: str, source: str) -> Iterator[bytes]:
@@ -100,8 +115,7 @@ def _utf8(stream: Peekable, encoding: str, source: str) -> Iterator[bytes]:
             line += error.object.count(b"\n", 0, error.start)
             raise DataError(
                 f"{source}, line {line}: the byte {error.object[error.start]:#x} is not in"
-                f" {encoding}. If you know how the file is encoded, say so, for example:"
-                " --encoding latin-1"
+                f" {encoding}. Name the encoding of the file, for example: --encoding latin-1"
             ) from None
         line += text.count("\n")
         if text:
@@ -109,20 +123,17 @@ def _utf8(stream: Peekable, encoding: str, source: str) -> Iterator[bytes]:
 
 
 class _Rows:
-    """The rows below the header. A row is known by the number of its record; the header is 1."""
+    """The rows below the header, numbered as records. The header is record 1."""
 
-    def __init__(
-        self, text: Peekable, names: list[str], n_lines: int, delimiter: str, problems: Problems
-    ) -> None:
-        self._names = names
-        self._n_lines = n_lines
-        self._delimiter = delimiter
+    def __init__(self, text: Peekable, header: _Header, problems: Problems) -> None:
+        self._header = header
         self._problems = problems
-        self._last_row = delimiter * len(names) + _END
-        pieces = iter(partial(text.read, _BLOCK), b"")
+        self._block = max(header.n_bytes, _BLOCK_PER_COLUMN * len(header.names))
+        self._last_row = header.delimiter * len(header.names) + _END
+        pieces = iter(partial(text.read, self._block), b"")
         self._stream = Peekable(chain(pieces, [f"\n{self._last_row}".encode()]))
-        # Rows of another length, by number, until the rows before them have been handed out.
-        self._invalid: dict[int, Any] = {}
+        # What is wrong with rows of a wrong length, by number, until the rows before are read.
+        self._invalid: dict[int, str] = {}
 
     def chunks(self) -> Iterator[Chunk]:
         number = 2
@@ -130,59 +141,65 @@ class _Rows:
             for batch in self._batches():
                 candidates = np.arange(number, number + batch.num_rows + len(self._invalid))
                 numbers = candidates[~np.isin(candidates, list(self._invalid))][: batch.num_rows]
-                if _has_end(batch):
-                    raise _unclosed(self._problems.source, numbers[-1])
+                if str(batch.column(batch.num_columns - 1)[-1]).endswith(_END):
+                    raise self._error(numbers[-1], _UNCLOSED)
                 number = int(numbers[-1]) + 1
                 self._note_invalid(before=number)
                 yield Chunk(pa.Table.from_batches([batch]), numbers)
         except pa.ArrowInvalid as error:
-            if "straddl" not in str(error):
+            if "straddl" in str(error):
+                what = f"{_UNCLOSED}, or the record is longer than {self._block:,} bytes"
+                raise self._error(number, what) from None
+            if len(self._invalid) < _MANY_INVALID:
                 raise
-            otherwise = f", or the record is longer than {_BLOCK:,} bytes"
-            raise _unclosed(self._problems.source, number, otherwise) from None
         if self._invalid:
             self._note_invalid(before=max(self._invalid) + 1)
-            yield Chunk(pa.table({name: pa.array([], pa.string()) for name in self._names}), [])
+            names = self._header.names
+            yield Chunk(pa.table({name: pa.array([], pa.string()) for name in names}), [])
 
     def _batches(self) -> Iterator[Any]:
-        """Batches of text; each has a row at least."""
+        """Batches of text with at least one row each."""
+        names = self._header.names
         rows = arrow_csv.open_csv(
             pa.PythonFile(self._stream, mode="r"),
             read_options=arrow_csv.ReadOptions(
-                column_names=self._names,
-                skip_rows=self._n_lines,
-                block_size=_BLOCK,
-                use_threads=False,  # with threads, invalid rows would have no numbers
+                column_names=names,
+                skip_rows=self._header.n_lines,
+                block_size=self._block,
+                use_threads=False,  # with threads, invalid rows have no numbers
             ),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=self._delimiter,
+                delimiter=self._header.delimiter,
                 newlines_in_values=True,
                 invalid_row_handler=self._keep_invalid,
             ),
             convert_options=arrow_csv.ConvertOptions(
-                column_types={name: pa.string() for name in self._names}, strings_can_be_null=False
+                column_types={name: pa.string() for name in names}, strings_can_be_null=False
             ),
         )
         return (batch for batch in rows if batch.num_rows)
 
     def _keep_invalid(self, row: Any) -> str:
-        if row.text != self._last_row:
-            self._invalid[row.number - self._n_lines + 1] = row
-        return "skip"
+        """Called by pyarrow, perhaps ahead of the batches that it hands out."""
+        if row.text == self._last_row:
+            return "skip"
+        fields = "field" if row.actual_columns == 1 else "fields"
+        what = f"{row.actual_columns} {fields}, but the header has {row.expected_columns}"
+        if row.text.endswith(_END):
+            what = _UNCLOSED
+        elif not row.text.replace(self._header.delimiter, "").strip():
+            what = ""
+        self._invalid[row.number - self._header.n_lines + 1] = what
+        is_over = self._problems.on_error is OnError.stop and len(self._invalid) >= _MANY_INVALID
+        return "error" if is_over else "skip"
 
     def _note_invalid(self, before: int) -> None:
         for number in [number for number in self._invalid if number < before]:
-            row = self._invalid.pop(number)
-            if row.text.endswith(_END):
-                raise _unclosed(self._problems.source, number)
-            if row.text.replace(self._delimiter, "").strip():
-                fields = "field" if row.actual_columns == 1 else "fields"
-                self._problems.add(
-                    number,
-                    f"{row.actual_columns} {fields}, but the header has {row.expected_columns}",
-                )
+            what = self._invalid.pop(number)
+            if what == _UNCLOSED:
+                raise self._error(number, what)
+            if what:
+                self._problems.add(number, what)
 
-
-def _has_end(batch: Any) -> bool:
-    """Whether a quote has swallowed the end of the text."""
-    return str(batch.column(batch.num_columns - 1)[-1]).endswith(_END)
+    def _error(self, number: int, what: str) -> DataError:
+        return DataError(f"{self._problems.source}, record {number}: {what}.")

@@ -26,7 +26,7 @@ DATE_HINT = "a model tree reads numbers. Turn them into numbers, for example day
 
 
 class Peekable(io.RawIOBase):
-    """A stream of bytes that come in pieces; its first bytes can be looked at before reading."""
+    """A stream of bytes from an iterator of pieces. Its next bytes can be seen before reading."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -41,7 +41,7 @@ class Peekable(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """As many bytes as asked for, fewer only at the end."""
+        """The next bytes: as many as asked for, fewer only at the end."""
         found = self.peek(sys.maxsize if size < 0 else size)
         self._ahead = self._ahead[len(found) :]
         return found
@@ -55,13 +55,13 @@ class Chunk:
     numbers: Any  # a sequence of int
 
     def places_without(self, bad: set[int]) -> NDArray[np.intp]:
-        """Places in the chunk of the rows whose numbers are not among the bad ones."""
+        """Positions in the chunk of all rows but the bad ones."""
         return np.flatnonzero(~np.isin(np.asarray(self.numbers), list(bad)))
 
 
 @dataclass
 class Problems:
-    """The unusable rows of a file by number: where they are, what is wrong, whether to go on.
+    """The unusable rows of a file by number: what is wrong, and whether to stop.
 
     ``unit`` is what the numbers count: records of a text, rows of a typed table.
     """
@@ -70,22 +70,22 @@ class Problems:
     on_error: OnError
     unit: str = "record"
     found: dict[int, list[str]] = field(default_factory=dict)
-    # A file may hold more bad rows than memory: beyond those shown, they are only counted.
+    # A file may have more bad rows than memory holds: only the first few are kept.
     n_skipped: int = 0
     hint: str = ""
 
     def add(self, number: int, what: str) -> None:
-        """Something is wrong with the row of that number."""
+        """Note what is wrong with a row."""
         self.found.setdefault(int(number), []).append(what)
 
     def add_all(self, numbers: Iterable[int], what: str) -> None:
-        """The same is wrong with several rows, unless something else is already."""
+        """Note what is wrong with several rows, unless they have a problem already."""
         for number in numbers:
             if int(number) not in self.found:
                 self.add(number, what)
 
     def settle(self) -> set[int]:
-        """Numbers of the rows to leave out, of those read since the last call; or an error."""
+        """The bad rows since the last call, to be left out; or an error that lists them."""
         fresh = set(self.found)
         if fresh and self.on_error is OnError.stop:
             raise DataError(self._message())
@@ -96,7 +96,7 @@ class Problems:
         return fresh
 
     def say_count(self) -> None:
-        """The number of rows that were left out, at the end."""
+        """Note the number of rows that were left out."""
         if self.n_skipped:
             rows = "row" if self.n_skipped == 1 else "rows"
             note(f"{self.source}: {self.n_skipped:,} {rows} skipped.")
@@ -117,9 +117,9 @@ class Problems:
 
 @dataclass(frozen=True)
 class Source:
-    """A file, its columns, and its rows one chunk after the other.
+    """A file: its columns, its rows chunk by chunk, and how its cells are read.
 
-    In a text every column is text, and what is a number has yet to be found out.
+    In a text file every cell is text, and the numbers among them are yet to be inferred.
     """
 
     names: list[str]
@@ -134,7 +134,7 @@ class Source:
         if len(counts) < len(self.names):
             name, n = counts.most_common(1)[0]
             raise DataError(
-                f"{self.name}: column names must be unique, and {name!r} is there {n} times."
+                f"{self.name}: column names must be unique, but {name!r} occurs {n} times."
             )
 
     @property
@@ -142,12 +142,12 @@ class Source:
         return self.problems.source
 
     def text(self, column: Any) -> Any:
-        """A column of text; in a text file, blanks and marks of missing values are taken away."""
+        """A column of text. In text files, blanks go, and marks of missing values become null."""
         text = cells.plain_text(column)
         return cells.cleaned(text, self.options.missing) if self.is_text else text
 
     def numbers(self, chunk: Chunk, name: str) -> Floats:
-        """A column as numbers, NaN where missing or unusable; what is unusable is a problem."""
+        """A column as numbers, NaN where missing or unusable. Unusable cells become problems."""
         column = chunk.table[name]
         kind = kind_of(column.type)
         if kind == "numbers":
@@ -162,9 +162,9 @@ class Source:
             raise unusable_type(f"column {name!r}", column.type)
         for row in bad:
             cell = column[int(row)].as_py()
-            self.problems.add(chunk.numbers[row], f"column {name!r}: {cell!r} is no number")
+            self.problems.add(chunk.numbers[row], f"column {name!r}: {cell!r} is not a number")
             if self.options.decimal == "." and "," in str(cell):
-                self.problems.hint = "Is the comma the sign of decimals (--decimal ,)? "
+                self.problems.hint = "Is the comma the decimal sign (--decimal ,)? "
         values[bad] = np.nan
         return values
 
@@ -173,17 +173,17 @@ def unusable_type(what: str, kind: Any, advice: str = "") -> DataError:
     """A column holds neither numbers nor text."""
     if pa.types.is_temporal(kind):
         return DataError(f"{what} holds dates or times ({kind}); {DATE_HINT}{advice}")
-    return DataError(f"{what} has the type {kind}, which is no number and no text.{advice}")
+    return DataError(f"{what} has the type {kind}, which is neither a number nor text.{advice}")
 
 
 def note_unusable(
     problems: Problems, table: Any, numbers: Any, target: str, weight: str | None
 ) -> None:
-    """Rows without target or weight, or with an infinite number, are problems."""
+    """Note rows without target or weight, or with an infinite number, as problems."""
     words = {target: f"no value of the target {target!r}"}
     if weight is not None:
         words[weight] = f"the weight {weight!r} is missing or negative"
     for name in table.column_names:
         usable = is_usable(table.select([name]), target, weight)
-        what = words.get(name, f"column {name!r}: infinite")
+        what = words.get(name, f"column {name!r} is infinite")
         problems.add_all(np.asarray(numbers)[~usable], what)
