@@ -161,8 +161,8 @@ def test_bad_cells_have_file_record_column_and_value(call: Call) -> None:
     y[40] = None
     write_csv(Path("t.csv"), pa.table({"x": list(map(str, x)), "y": y}))
     found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
-    assert "t.csv, record 19: column 'x': '12,5' is no number" in found.stderr
-    assert "t.csv, record 32: column 'x': 'inf' is no number" in found.stderr
+    assert "t.csv, record 19: column 'x': '12,5' is not a number" in found.stderr
+    assert "t.csv, record 32: column 'x': 'inf' is not a number" in found.stderr
     assert "t.csv, record 42: no value of the target 'y'" in found.stderr
     assert "--on-error skip" in found.stderr and "--categorical" in found.stderr
     assert not Path("model.json").exists()
@@ -178,7 +178,9 @@ def test_missing_marks_and_decimal_commas(call: Call) -> None:
     found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
     assert "--decimal ," in found.stderr
     found = call("fit", "t.csv", "--target", "y", *QUICK, "--decimal", ",", code=1)
-    assert "record 61: column 'x': '?' is no number" in found.stderr and "--missing" in found.stderr
+    assert (
+        "record 61: column 'x': '?' is not a number" in found.stderr and "--missing" in found.stderr
+    )
     call("fit", "t.csv", "--target", "y", *QUICK, "--decimal", ",", "--missing", "?")
 
 
@@ -254,7 +256,7 @@ def test_monotone(call: Call, loans_csv: Path) -> None:
     assert "did you mean 'age'" in call(*words, "aeg:+1", code=2).stderr
     assert "must be NAME:+1 or NAME:-1" in call(*words, "age", code=2).stderr
     assert "have no order" in call(*words, "region:+1", code=2).stderr
-    assert "is not used by the model" in call(*words, "id:+1", code=2).stderr
+    assert "the model does not use the column 'id'" in call(*words, "id:+1", code=2).stderr
 
 
 def test_names_with_commas_and_blanks(call: Call) -> None:
@@ -295,7 +297,7 @@ def test_truth_values_are_numbers_from_text_as_from_parquet(call: Call) -> None:
     assert found["columns"][0]["kind"] == "category"
     spoilt = ["true", "1", "maybe", "", "False", "0"]
     write_csv(Path("new.csv"), pa.table({"car": spoilt, "x": numbers(6)}))
-    assert "'maybe' is no number" in call("predict", "t.csv.json", "new.csv", code=1).stderr
+    assert "'maybe' is not a number" in call("predict", "t.csv.json", "new.csv", code=1).stderr
     words = ("predict", "t.csv.json", "new.csv", "--on-error", "skip", "--output", "-")
     kept = call(*words).stdout.splitlines()[1:]
     assert len(kept) == 5
@@ -304,7 +306,7 @@ def test_truth_values_are_numbers_from_text_as_from_parquet(call: Call) -> None:
     predicted = [line.rpartition(",")[2] for line in call(*words).stdout.splitlines()[1:]]
     assert predicted == [line.rpartition(",")[2] for line in kept]
     write_csv(Path("new.csv"), pa.table({"car": ["true", "7"], "x": numbers(2)}))
-    assert "'true' is no number" in call("predict", "t.csv.json", "new.csv", code=1).stderr
+    assert "'true' is not a number" in call("predict", "t.csv.json", "new.csv", code=1).stderr
     mixed = ["true", "false", "maybe"] * 20
     found = infer(call, {"car": mixed, "y": numbers(n, 1)})
     assert found["columns"][0]["kind"] == "category"

@@ -90,7 +90,7 @@ def test_bad_rows_stop_or_are_skipped(call: Call, model: Path, new: pa.Table) ->
     found = call("predict", model, "bad.csv", "-o", "out.csv", code=1)
     assert "bad.csv, record 11: 8 fields, but the header has 7" in found.stderr
     assert "bad.csv, record 21: 2 fields" in found.stderr
-    assert "bad.csv, record 31: column 'age': 'old' is no number" in found.stderr
+    assert "bad.csv, record 31: column 'age': 'old' is not a number" in found.stderr
     assert Path("out.csv").read_text() == "before"
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["bad.csv", "new.csv", "out.csv"]
     found = call("predict", model, "bad.csv", "-o", "out.csv", "--on-error", "skip", "--keep", "id")
@@ -141,7 +141,9 @@ def test_whole_numbers_from_typed_files_are_texts_of_categories(call: Call) -> N
 
 
 def test_output_over_input_is_refused(call: Call, model: Path, new: pa.Table) -> None:
-    assert "must say what to write" in call("predict", model, "new.csv", "-o", "x.y", code=2).stderr
+    assert (
+        "the name must end in .csv" in call("predict", model, "new.csv", "-o", "x.y", code=2).stderr
+    )
     assert "is being read" in call("predict", model, "new.csv", "-o", "new.csv", code=2).stderr
 
 

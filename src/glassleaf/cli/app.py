@@ -1,7 +1,7 @@
-"""All commands, each from its own module, and what happens when one fails.
+"""The application: all commands, and what happens when one fails.
 
-These modules import little; a command imports what it needs when it runs, so that ``--help`` and
-completion answer at once.
+The modules of the commands import little. A command imports what it needs when it runs, so that
+``--help`` and completion answer at once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Commands(typer_core.TyperGroup):  # type: ignore[misc]
             raise typer.Exit(INTERRUPTED) from None
         except (GlassleafError, ValueError, TypeError, OSError) as error:
             if getattr(error, "errno", None) == errno.EPIPE:
-                raise  # whoever read our output has gone; there is nobody to tell
+                raise  # whoever read the output has gone: nobody is there to tell
             if os.environ.get("GLASSLEAF_DEBUG"):
                 raise
             screen.complain(_words(error))
@@ -57,8 +57,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
     help="Model trees: shallow decision trees with a linear or logistic model in every leaf.",
-    epilog="Exit codes: 0 all is well, 1 the data or the model, 2 the call, 130 interrupted."
-    " A first look: glassleaf demo",
+    epilog="Exit codes: 0 success, 1 the data or the model, 2 the call, 130 interrupted."
+    " To begin: glassleaf demo",
 )
 
 
@@ -72,7 +72,7 @@ def _say_version(asked: bool) -> None:
 def _commands(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     pass

@@ -1,4 +1,4 @@
-"""What goes wrong, in words: exit codes, and errors that suggest what to do."""
+"""Errors of the command line, with suggestions, and its exit codes."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pathlib import Path
 
 from glassleaf.errors import GlassleafError
 
-# Exit codes, as docs/command-line.md has them.
+# Exit codes; docs/command-line.md lists them.
 FAILED = 1  # the data or the model
-MISUSED = 2  # the call: an unknown option, or a file or a column that is not there
+MISUSED = 2  # the call: an unknown option, file or column
 INTERRUPTED = 130
 
 _MOST_LISTED = 12
 
 
 class CallError(GlassleafError):
-    """The call asks for something that is not there."""
+    """The call is wrong, or names something that does not exist."""
 
 
 class DataError(GlassleafError):
-    """The data do not hold what the call needs."""
+    """The data lack what the call needs."""
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant.
+    """The known word that the user probably meant.
 
     >>> closest("defalut", ["age", "default"])
     'default'
@@ -33,7 +33,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     'age'
     """
     by_lower = {name.lower(): name for name in known}
-    # Words of about the same length may differ more: letters change places.
+    # Words of about the same length may differ more: typing swaps letters.
     similar = [name for name in by_lower if abs(len(name) - len(word)) <= 1]
     for names, cutoff in ((similar, 0.6), (list(by_lower), 0.7)):
         found = difflib.get_close_matches(word.lower(), names, n=1, cutoff=cutoff)
@@ -43,7 +43,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:
-    """How an error about an unknown word ends: the word that was meant, or all there are.
+    """The end of an error about an unknown word: the likely word, or all known ones.
 
     >>> suggestion("defalut", ["age", "default"])
     ": did you mean 'default'?"
@@ -62,7 +62,7 @@ def no_column(name: str, known: Sequence[str], source: str) -> CallError:
 
 
 def no_file(path: Path) -> CallError:
-    """The file is not there; perhaps one of a similar name is."""
+    """The file does not exist; perhaps one of a similar name does."""
     try:
         beside = [other.name for other in path.parent.iterdir()]
     except OSError:
@@ -73,14 +73,14 @@ def no_file(path: Path) -> CallError:
 
 
 def named_columns(given: Iterable[str], known: Sequence[str], source: str) -> list[str]:
-    """Columns of an option that may be repeated, and may list several names with commas.
+    """The columns that an option names. It may be repeated, and may list several with commas.
 
     >>> named_columns(["age,income", "a,b"], ["age", "income", "a,b"], "x.csv")
     ['age', 'income', 'a,b']
     """
     out: list[str] = []
     for text in given:
-        # A name may have a comma of its own.
+        # A name may contain a comma.
         parts = [text] if text in known else [part.strip() for part in text.split(",")]
         for name in filter(None, parts):
             if name not in known:

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and the choices of those that have a few."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ typer: Any = require("typer", extra="cli", purpose="The command line")
 
 
 class Task(StrEnum):
-    """What is to be predicted."""
+    """What the model predicts."""
 
     classification = "classification"
     regression = "regression"
 
 
 class OnError(StrEnum):
-    """What to do with a row that cannot be used."""
+    """What a command does with a row that it cannot use."""
 
     stop = "stop"
     skip = "skip"
@@ -28,9 +28,9 @@ class OnError(StrEnum):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a call wants data to be read.
+    """How a command reads data.
 
-    Without ``delimiter``, the header shows it. ``missing`` are more texts that stand for nothing.
+    Without ``delimiter``, the header shows it. ``missing`` are texts that mean a missing value.
     """
 
     delimiter: str | None = None
@@ -56,41 +56,41 @@ Target = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Column of the true values; may be left out if it is the only other one.",
+        help="Column of the true values. Not needed if it is the only column that the model lacks.",
     ),
 ]
 Weight = Annotated[str | None, typer.Option(metavar="NAME", help="Column of the rows' weights.")]
-Json = Annotated[bool, typer.Option("--json", help="The result as JSON, for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Delimiter = Annotated[
     str | None,
     typer.Option(
         metavar="CHAR",
-        help="What separates the fields; found in the header.",
+        help="Character between the fields. Default: found in the header.",
         rich_help_panel=READING,
     ),
 ]
 Encoding = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="Of text files, for example latin-1.", rich_help_panel=READING
+        metavar="NAME", help="Encoding of text files, for example latin-1.", rich_help_panel=READING
     ),
 ]
 Decimal = Annotated[
     str,
-    typer.Option(metavar="CHAR", help="Sign of decimals in text files.", rich_help_panel=READING),
+    typer.Option(metavar="CHAR", help="Decimal sign of text files.", rich_help_panel=READING),
 ]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TEXT",
-        help="A text that stands for a missing value, beside NA, NULL, ... May be repeated.",
+        help="A text that means a missing value, as NA and NULL do. May be repeated.",
         rich_help_panel=READING,
     ),
 ]
 OnErrorOption = Annotated[
     OnError,
     typer.Option(
-        help="What to do with rows that cannot be used: stop, or skip and count them.",
+        help="What happens at a row that cannot be used: stop, or skip and count it.",
         rich_help_panel=READING,
     ),
 ]

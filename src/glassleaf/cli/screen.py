@@ -13,10 +13,10 @@ from typing import Any
 
 from glassleaf.errors import require
 
-# Without a terminal there is no width to ask for.
+# Width of output that no terminal shows.
 _WIDTH_OF_FILES = 100
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-# For terminals and files that do not know these characters.
+# What stands for these characters where an encoding lacks them.
 _PLAIN = {
     "█": "#", "│": "|", "·": "-", "±": "~", "─": "-",
     "≤": "<=", "∈": "in", "∉": "not in", "∞": "inf", "…": "...",
@@ -24,7 +24,7 @@ _PLAIN = {
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
-    """What is written instead of characters that an encoding does not have."""
+    """Replace characters that an encoding lacks."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
     return "".join(_PLAIN.get(character, "?") for character in text), error.end
@@ -51,13 +51,13 @@ def console(*, stderr: bool = False) -> Any:
 
 
 def note(text: str) -> None:
-    """A line on standard error, out of the way of results."""
+    """Print a line on standard error, apart from results."""
     console(stderr=True).print(text, style="yellow", soft_wrap=True)
 
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """What the library warns of is said like everything else, once."""
+    """Print each warning of the library once, as a note."""
     said = set[str]()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -71,18 +71,19 @@ def warnings_as_notes() -> Iterator[None]:
 
 
 def complain(text: str) -> None:
+    """Print an error."""
     console(stderr=True).print(f"error: {text}", style="red", soft_wrap=True)
 
 
 def write_json(content: Any) -> None:
-    """A result for machines. NaN and infinity become null: JSON has neither."""
+    """Print a result as JSON. NaN and infinity become null: JSON has neither."""
     from glassleaf.explanations.record import as_plain
 
     print(json.dumps(as_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def plain_table(*columns: str) -> Any:
-    """A table with a line below its head, whose columns can be changed."""
+    """A table without borders but a line below its head."""
     rich = require("rich.table", extra="cli", purpose="Tables on the screen")
     box = require("rich.box", extra="cli", purpose="Tables on the screen")
     return rich.Table(*columns, box=box.SIMPLE, pad_edge=False, show_edge=False)

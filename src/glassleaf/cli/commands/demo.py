@@ -1,4 +1,4 @@
-"""``glassleaf demo``: a tour on made-up loans. Each command is shown as typed, then run."""
+"""``glassleaf demo``: a tour on made-up loans. It shows each command, then runs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def demo(
     context: typer.Context,
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="Where the files go; it is made if it is not there."),
+        typer.Argument(
+            metavar="FOLDER", help="Folder of the files. It is created if it does not exist."
+        ),
     ] = Path("glassleaf-demo"),
 ) -> None:
     """Make a table of loans, fit a tree to it, and use the model: a tour of two minutes."""
@@ -42,7 +44,7 @@ def demo(
         _step(out, commands, "explain model.json new.csv --row 3")
         _step(out, commands, "export model.json --to sql --table loans --output model.sql")
     out.print()
-    out.print(f"All files are in {folder}. Next: your own table, with", style="bold")
+    out.print(f"All files are in {folder}. Next, fit a tree to your own table:", style="bold")
     out.print("  glassleaf fit FILE --target COLUMN", style="bold cyan")
 
 
@@ -77,7 +79,7 @@ def loans(n_rows: int, seed: int) -> Any:
 
 
 def _step(out: Any, commands: Any, words: str) -> None:
-    """Run a command as if it had been typed."""
+    """Show a command and run it."""
     out.print()
     out.print(f"$ glassleaf {words}", style="bold cyan")
     sys.stdout.flush()

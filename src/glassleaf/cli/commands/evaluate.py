@@ -67,7 +67,7 @@ def evaluate(
 
 
 def score_chunks(estimator: Any, chunks: Iterable[Any]) -> tuple[list[Any], int]:
-    """Scores on chunks of labeled rows, and their number; the columns are not kept in memory."""
+    """Scores on chunks of labeled rows, and the number of rows. Only predictions stay in memory."""
     import numpy as np
 
     from glassleaf.cli.output.scores import class_scores, number_scores
@@ -90,7 +90,7 @@ def report(
     target: options.Target = None,
     weight: options.Weight = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Page to write.")
+        Path, typer.Option("--output", "-o", metavar="FILE", help="HTML page to write.")
     ] = Path("report.html"),
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",

@@ -16,22 +16,24 @@ def explain(
     data: options.Data,
     row: Annotated[
         list[int] | None,
-        typer.Option(min=1, help="Number of a row; 1, the default, is the first. May be repeated."),
+        typer.Option(min=1, help="Number of a row. The first is 1, the default. May be repeated."),
     ] = None,
     reasons: Annotated[
-        int | None, typer.Option(min=1, help="Only reasons: at most so many columns that hurt.")
+        int | None,
+        typer.Option(min=1, help="Show only the columns that hurt most, this many at most."),
     ] = None,
     favorable: Annotated[
         str | None,
         typer.Option(
-            metavar="LABEL", help="For --reasons: the class that is good for the row; or high, low."
+            metavar="LABEL",
+            help="For --reasons: the class that is good for the row, or high, or low.",
         ),
     ] = None,
     background: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Rows to compare with, such as those of the fit: splits count then, too."
+            help="Rows to compare with, such as those of the fit. Splits then count, too."
             " Default: the mean of the row's leaf.",
         ),
     ] = None,
@@ -41,7 +43,7 @@ def explain(
     decimal: options.Decimal = ".",
     missing: options.Missing = None,
 ) -> None:
-    """Explain predictions: the way through the tree, and what every column added."""
+    """Explain predictions: the path through the tree, and what each column added."""
     import glassleaf
     from glassleaf.cli.output import explain_screen
     from glassleaf.cli.reading.model_rows import chosen_rows, conformed_rows, read_model
@@ -71,10 +73,10 @@ def show(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Rows that say how much each column varies, for bars and their order.",
+            help="Rows that show how much each column varies; they scale and sort the bars.",
         ),
     ] = None,
-    terms: Annotated[int, typer.Option(min=0, help="How many columns per leaf; 0: all.")] = 8,
+    terms: Annotated[int, typer.Option(min=0, help="Most columns per leaf; 0 shows all.")] = 8,
     json: options.Json = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -82,7 +84,7 @@ def show(
     missing: options.Missing = None,
     on_error: options.OnErrorOption = OnError.stop,
 ) -> None:
-    """Draw the tree: its splits in words, its leaves with their rows and formulas."""
+    """Draw the tree: splits in words, leaves with their rows and formulas."""
     import glassleaf
     from glassleaf.cli.output import drawing
     from glassleaf.cli.reading.model_rows import conformed_rows, read_model

@@ -21,7 +21,7 @@ _SQL, _CARD = "For sql", "For scorecard"
 
 
 class Language(StrEnum):
-    """What a model can be written in."""
+    """The languages that a model can be written in."""
 
     onnx = "onnx"
     pmml = "pmml"
@@ -33,7 +33,7 @@ class Language(StrEnum):
 
 
 class SqlDialect(StrEnum):
-    """The databases that were tested."""
+    """The databases that the SQL was tested on."""
 
     duckdb = "duckdb"
     sqlite = "sqlite"
@@ -42,7 +42,7 @@ class SqlDialect(StrEnum):
 
 def export(
     model: options.Model,
-    to: Annotated[Language, typer.Option("--to", help="The language.", show_default=False)],
+    to: Annotated[Language, typer.Option("--to", help="Language to write.", show_default=False)],
     output: Annotated[
         str,
         typer.Option(
@@ -52,17 +52,18 @@ def export(
     name: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="c, js: what names begin with. pmml: name of the target."
+            metavar="NAME",
+            help="For c and js, the prefix of all names. For pmml, the name of the target.",
         ),
     ] = None,
     dialect: Annotated[
-        SqlDialect, typer.Option(help="The database.", rich_help_panel=_SQL)
+        SqlDialect, typer.Option(help="Database.", rich_help_panel=_SQL)
     ] = SqlDialect.duckdb,
     table: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="A view of this table, instead of an expression.",
+            help="Write a view of this table instead of an expression.",
             rich_help_panel=_SQL,
         ),
     ] = None,
@@ -73,17 +74,21 @@ def export(
         str,
         typer.Option(
             metavar="TEXT",
-            help="What names of the view's new columns begin with.",
+            help="Prefix of the view's new columns.",
             rich_help_panel=_SQL,
         ),
     ] = "",
     of: Annotated[
         str | None,
         typer.Option(
-            metavar="LABEL", help="Class whose probability the expression is.", rich_help_panel=_SQL
+            metavar="LABEL",
+            help="Class whose probability the expression gives.",
+            rich_help_panel=_SQL,
         ),
     ] = None,
-    base_score: Annotated[float, typer.Option(rich_help_panel=_CARD)] = 600.0,
+    base_score: Annotated[
+        float, typer.Option(help="Points at the base odds.", rich_help_panel=_CARD)
+    ] = 600.0,
     base_odds: Annotated[
         float, typer.Option(help="Odds at the base score.", rich_help_panel=_CARD)
     ] = 50.0,
@@ -119,7 +124,7 @@ def _exported(
     card: dict[str, Any],
     suffix: str,
 ) -> bytes:
-    """The model in that language; ``suffix`` tells an Excel scorecard from a CSV one."""
+    """The model in a language. The suffix .xlsx makes a scorecard an Excel file."""
     from glassleaf import export as languages
 
     named = {} if name is None else {"name": name}
@@ -151,7 +156,7 @@ def _write(content: bytes, output: str) -> None:
     from glassleaf.cli.output.writing import created
 
     if output == "-" and sys.stdout.isatty() and b"\0" in content:
-        raise CallError("this is no text for a terminal; name a file: --output FILE")
+        raise CallError("the output is binary, not text for a terminal. Name a file: --output FILE")
     with created(output) as sink:
         sink.write(content)
     if output != "-":

@@ -24,7 +24,7 @@ def fit(
     ],
     task: Annotated[
         Task | None,
-        typer.Option(help="Found in the target, if it is not said."),
+        typer.Option(help="What to predict. Default: inferred from the target."),
     ] = None,
     weight: Annotated[
         str | None,
@@ -48,7 +48,7 @@ def fit(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help=f"Columns of numbers that are names of categories. {_SEVERAL}",
+            help=f"Columns whose numbers name categories. {_SEVERAL}",
             rich_help_panel=_COLUMNS,
         ),
     ] = None,
@@ -56,14 +56,14 @@ def fit(
         list[str] | None,
         typer.Option(
             metavar="NAME:SIGN",
-            help="age:+1 means that the prediction must not fall with the age, age:-1 not rise."
+            help="With age:+1 the prediction never falls as age rises; with age:-1 it never rises."
             f" {_SEVERAL}",
             rich_help_panel=_COLUMNS,
         ),
     ] = None,
     leaves: Annotated[
         int | None,
-        typer.Option(min=1, help="Most leaves; the best split first.", rich_help_panel=_TREE),
+        typer.Option(min=1, help="Most leaves. The best splits come first.", rich_help_panel=_TREE),
     ] = None,
     depth: Annotated[
         int | None, typer.Option(min=0, help="Most splits above a leaf.", rich_help_panel=_TREE)
@@ -92,34 +92,39 @@ def fit(
     test_size: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=0.9, help="Share of the rows kept for a test.", rich_help_panel=_TESTS
+            min=0.0,
+            max=0.9,
+            help="Share of the rows to set aside for a test.",
+            rich_help_panel=_TESTS,
         ),
     ] = None,
     test: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A file of rows for a test.", rich_help_panel=_TESTS),
+        typer.Option(metavar="FILE", help="File of rows for a test.", rich_help_panel=_TESTS),
     ] = None,
     folds: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Of cross-validation; 0: none. Default: 5, and none for streamed rows.",
+            help="Folds of cross-validation; 0 turns it off. Default: 5, but 0 for streamed rows.",
             show_default=False,
             rich_help_panel=_TESTS,
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="Of the choice of test rows and folds.", rich_help_panel=_TESTS)
+        int, typer.Option(help="Random seed of test rows and folds.", rich_help_panel=_TESTS)
     ] = 0,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="Model file.", rich_help_panel=_TESTS),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Model file to write.", rich_help_panel=_TESTS
+        ),
     ] = Path("model.json"),
     report: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Report; beside the model, ending in .html.",
+            help="Report to write. Default: beside the model, ending in .html.",
             rich_help_panel=_TESTS,
         ),
     ] = None,
@@ -130,8 +135,8 @@ def fit(
         bool | None,
         typer.Option(
             "--stream/--no-stream",
-            help="Read Parquet rows from disk again and again instead of into memory. Folders are"
-            " always streamed, files if they would take more than half of the memory.",
+            help="Read Parquet rows from disk in every pass instead of keeping them in memory."
+            " Default: for folders, and for files that would take more than half of the memory.",
             show_default=False,
             rich_help_panel=options.READING,
         ),

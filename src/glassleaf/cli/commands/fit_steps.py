@@ -42,7 +42,7 @@ class TreeOptions:
 
 @dataclass(frozen=True)
 class FitRequest:
-    """All that a call of ``fit`` asks for."""
+    """What a call of ``fit`` asks for."""
 
     data: DataRequest
     tree: TreeOptions
@@ -82,7 +82,7 @@ def run(request: FitRequest) -> None:
 
 
 def check(request: FitRequest) -> None:
-    """What can be said before the data are read."""
+    """Find errors of the call before the data are read."""
     if request.test_size is not None and request.test is not None:
         raise CallError("--test-size and --test: choose one of the two.")
     if request.folds == 1:
@@ -122,7 +122,7 @@ def new_estimator(profile: DataProfile, tree: TreeOptions) -> Any:
 
 
 def _value(text: str) -> Any:
-    """A value as JSON writes it; anything else is text."""
+    """A value as JSON or Python writes it; anything else is text."""
     try:
         return json.loads({"None": "null", "True": "true", "False": "false"}.get(text, text))
     except ValueError:
@@ -130,12 +130,12 @@ def _value(text: str) -> Any:
 
 
 def _items(text: str, names: Sequence[str]) -> list[str]:
-    """What an option lists with commas; a name may have one of its own."""
+    """The items of a list with commas. A name may contain a comma."""
     return [text] if text.rpartition(":")[0] in names else text.split(",")
 
 
 def monotone_columns(given: Sequence[str], profile: DataProfile) -> dict[str, int]:
-    """NAME:+1, several of them with commas or by repeating the option."""
+    """The signs of columns, from NAME:+1 and NAME:-1."""
     names = [column.name for column in profile.columns]
     out: dict[str, int] = {}
     for item in (part.strip() for text in given for part in _items(text, names)):
@@ -144,9 +144,9 @@ def monotone_columns(given: Sequence[str], profile: DataProfile) -> dict[str, in
             raise CallError(f"--monotone {item!r} must be NAME:+1 or NAME:-1.")
         if name not in names:
             named_columns([name], profile.names, profile.source)
-            raise CallError(f"--monotone: the column {name!r} is not used by the model.")
+            raise CallError(f"--monotone: the model does not use the column {name!r}.")
         if next(column for column in profile.columns if column.name == name).is_category:
-            raise CallError(f"--monotone: the column {name!r} has categories, which have no order.")
+            raise CallError(f"--monotone: the categories of the column {name!r} have no order.")
         out[name] = int(sign)
     if not out:
         raise no_column("", names, profile.source)
@@ -167,7 +167,7 @@ def _part(request: FitRequest, loaded: TrainingData, rows: NDArray[np.intp] | No
 def _test_rows(
     loaded: TrainingData, request: FitRequest
 ) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
-    """Rows to fit and rows to test; None: all, and none."""
+    """Rows to fit and rows to test. None stands for all rows, and for no test."""
     if not request.test_size:
         return None, None
     strata = loaded.y if loaded.profile.task is Task.classification else None
@@ -183,7 +183,7 @@ def _test_rows(
 def fold_rows(
     part: LabeledRows, task: Task, n_folds: int, seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows to fit and to score of every fold; fewer folds, or none, where rows are few."""
+    """Rows to fit and to score of each fold. Few rows make fewer folds, or none."""
     if not n_folds:
         return []
     fewest = len(part.y)
@@ -207,7 +207,7 @@ def fold_rows(
 def _fit_all(
     request: FitRequest, task: Task, part: LabeledRows, estimator: Any
 ) -> tuple[list[list[Score]], list[list[Score]]]:
-    """Fit the tree; then the scores of every fold, of the tree and of one linear model."""
+    """Fit the tree. Then score trees and linear models on each fold."""
     folds = fold_rows(part, task, _FOLDS if request.folds is None else request.folds, request.seed)
     scores: list[list[Score]] = []
     linear: list[list[Score]] = []
@@ -225,7 +225,7 @@ def _fit_all(
 def _test_part(
     request: FitRequest, loaded: TrainingData, estimator: Any, test_rows: Any
 ) -> LabeledRows | None:
-    """The rows kept for a test, or those of a file."""
+    """The rows set aside for a test, or those of a file."""
     if test_rows is not None:
         return _part(request, loaded, test_rows)
     if request.test is None:
@@ -241,7 +241,7 @@ def _fold_scores(
     copy = type(estimator)(**params)
     weight = part.weight
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the fit of all rows has said it
+        warnings.simplefilter("ignore", UserWarning)  # the fit of all rows has warned already
         copy.fit(part.X.take(train), part.y[train], None if weight is None else weight[train])
     return all_scores(
         copy, part.X.take(held), part.y[held], None if weight is None else weight[held]
@@ -249,6 +249,6 @@ def _fold_scores(
 
 
 def write_report(path: Path, estimator: Any, part: LabeledRows, *, seen: bool) -> None:
-    """The report on some rows; ``seen``: on such as the model was fitted on."""
+    """Write the report on some rows. ``seen`` says that the model was fitted to them."""
     report = estimator.report(part.X, part.y, part.weight, target=part.target, seen=seen)
     report.write(path)

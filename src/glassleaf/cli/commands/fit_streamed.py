@@ -1,4 +1,4 @@
-"""The steps of ``fit`` for rows that need not fit into memory: profile, fit, test, write, show."""
+"""The steps of ``fit`` for rows that outgrow memory: profile, fit, test, write, show."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from glassleaf.cli.screen import note
 from glassleaf.rows.pieces import is_usable
 from glassleaf.tables.parquet import ParquetRows, RandomShare
 
-# Memory that a fit in memory takes for a number in the table, measured and rounded up.
+# Bytes that a fit in memory takes per number of the table, measured and rounded up.
 _BYTES_PER_NUMBER = 64
-# Of test rows, targets and predictions are held in memory: at most of so many.
+# Memory holds targets and predictions of this many test rows at most.
 _MOST_TESTED = 5_000_000
 _SAMPLED = 20_000
 
 
 def is_streamed(path: str, asked: bool | None) -> bool:
-    """Whether rows are streamed: those of a folder, of a large Parquet file, or as asked for."""
+    """Whether rows are streamed: as asked, or if they are in a folder or a large Parquet file."""
     is_folder = os.path.isdir(path)
     if asked is False and is_folder:
-        raise CallError(f"{path!r} is a folder, which can only be streamed.")
+        raise CallError(f"--no-stream: {path!r} is a folder, and folders can only be streamed.")
     if asked is not None or is_folder or not _is_parquet(path):
         if asked and not is_folder and Path(path).is_file() and not _is_parquet(path):
-            raise CallError(f"--stream: {path!r} is no Parquet file, nor a folder of such.")
+            raise CallError(f"--stream: {path!r} is no Parquet file and no folder.")
         return bool(asked) or is_folder
     rows = ParquetRows(Path(path))
     needed = rows.n_rows * len(rows.schema.names) * _BYTES_PER_NUMBER
@@ -69,18 +69,18 @@ def _memory() -> float:
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
-        return np.inf  # not to be known here: then nothing is too large
+        return np.inf  # unknown here: nothing counts as too large
 
 
 def run(request: FitRequest) -> None:
-    """Fit rows that are read from disk again and again."""
+    """Fit rows that every pass reads from disk."""
     with _ended_in_order():
         _run(request)
 
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """A command that is told to end takes its files away first."""
+    """Let a command that is told to end remove its files first."""
 
     def end(number: int, frame: Any) -> None:
         raise SystemExit(128 + number)
@@ -95,8 +95,8 @@ def _ended_in_order() -> Iterator[None]:
 def _run(request: FitRequest) -> None:
     if request.folds:
         raise CallError(
-            f"--folds {request.folds}: streamed rows are not cross-validated, for that would read"
-            f" them {request.folds} times as often. Set rows aside: --test-size 0.1"
+            f"--folds {request.folds}: streamed rows are not cross-validated. Every fold would read"
+            " all rows again. Set rows aside: --test-size 0.1"
         )
     with passes_shown() as say:
         rows = open_rows(request.data.path)
@@ -119,7 +119,7 @@ def _run(request: FitRequest) -> None:
         fitted_rows = replace(streamed.rows, held=held)
         estimator.fit(fitted_rows, request.data.target, request.data.weight)
         seconds = time.perf_counter() - start
-        estimator.save(request.output)  # it took long: whatever happens now, the model is there
+        estimator.save(request.output)  # the fit took long: the model is safe now
         tested = _tested(request, test_rows, estimator, say)
     sample = tested.sample if tested else _labeled(streamed.sample, request.data, estimator)
     report = request.report
@@ -163,7 +163,7 @@ class TestOutcome:
 
 
 def _test_rows(request: FitRequest, streamed: StreamedData) -> ParquetRows | None:
-    """Rows for a test that are to be streamed; errors are better told before the fit."""
+    """The rows of a streamed test. Errors show here, before the fit."""
     if request.test_size:
         return replace(streamed.rows, held=RandomShare(request.test_size, request.seed, taken=True))
     if request.test is None:
@@ -200,7 +200,7 @@ def _tested_on_text(request: FitRequest, path: str, estimator: Any) -> TestOutco
 def _tested_on(
     rows: ParquetRows, data: DataRequest, estimator: Any, say: Any
 ) -> TestOutcome | None:
-    """Scores on streamed rows: only targets, weights and predictions are kept, and a sample."""
+    """Scores on streamed rows. Targets, weights, predictions and a sample stay in memory."""
     sampled: list[Any] = []
     chunks = _test_chunks(rows, data, estimator, say, sampled)
     scores, n_rows = score_chunks(estimator, chunks)
@@ -213,7 +213,7 @@ def _tested_on(
 def _test_chunks(
     rows: ParquetRows, data: DataRequest, estimator: Any, say: Any, sampled: list[Any]
 ) -> Iterator[LabeledRows]:
-    """The rows of a test, thinned if there are very many; even fewer go to ``sampled``."""
+    """The rows of a test, evenly thinned if they are very many. ``sampled`` gets a sample."""
     classes = getattr(estimator, "classes_", None)
     expected = rows.n_rows * (rows.held.share if rows.held is not None else 1.0)
     step = max(int(np.ceil(expected / _MOST_TESTED)), 1)
@@ -225,7 +225,7 @@ def _test_chunks(
         table = piece.read(list(rows.schema.names))
         if rows.held is None:
             table, _ = usable_rows(piece, table, data)
-        else:  # what is wrong with these rows was said before
+        else:  # the first pass has reported bad rows
             table = table.filter(is_usable(table, data.target, data.weight))
         table = table.take(np.arange(0, table.num_rows, step))
         if classes is not None:
@@ -236,7 +236,7 @@ def _test_chunks(
             sampled.append(table.take(np.arange(0, table.num_rows, every)))
             yield _labeled(table, data, estimator)
     if n_unknown:
-        note(f"{n_unknown:,} test rows have a class that the model does not know; not scored.")
+        note(f"{n_unknown:,} test rows are not scored: the model does not know their class.")
 
 
 def _labels(table: Any, data: DataRequest, estimator: Any) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""``glassleaf predict``: rows in, predictions out, however many there are."""
+"""``glassleaf predict``: any number of rows in, predictions out."""
 
 from __future__ import annotations
 
@@ -32,19 +32,17 @@ def predict(
     ] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns.")] = False,
     leaf: Annotated[
-        bool, typer.Option("--leaf", help="Also the leaf, as a node of the tree.")
+        bool, typer.Option("--leaf", help="Add the leaf, by the number of its node.")
     ] = False,
-    prefix: Annotated[
-        str, typer.Option(metavar="TEXT", help="What the names of new columns begin with.")
-    ] = "",
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per row.")] = False,
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Prefix of the new columns.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="Write one JSON object per row.")] = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     decimal: options.Decimal = ".",
     missing: options.Missing = None,
     on_error: options.OnErrorOption = OnError.stop,
 ) -> None:
-    """Predict the rows of a file of any size, in the memory of a few thousand rows."""
+    """Predict the rows of a file of any size. Memory holds one chunk of rows at a time."""
     from glassleaf.cli.commands import predict_steps as predicting
 
     predicting.run(

@@ -1,4 +1,4 @@
-"""The steps of ``predict``: read a chunk, predict it, write it; no more than that in memory."""
+"""The steps of ``predict``: read a chunk, predict it, write it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from glassleaf.cli.screen import note
 
 @dataclass(frozen=True)
 class PredictRequest:
-    """All that a call of ``predict`` asks for."""
+    """What a call of ``predict`` asks for."""
 
     model: Path
     data: str
@@ -38,7 +38,7 @@ def run(request: PredictRequest) -> None:
     if request.output not in ("-", "/dev/null") and request.data != "-" and (
         Path(request.output).resolve() == Path(request.data).resolve()
     ):  # fmt: skip
-        raise CallError(f"--output {request.output!r} is the file that is being read.")
+        raise CallError(f"--output {request.output!r}: this file is being read.")
     with opened_for(estimator, request.data, request.options) as reader:
         source = reader.source
         kept = source.names if request.keep_all else _kept(request, source)
@@ -53,7 +53,7 @@ def _kept(request: PredictRequest, source: Source) -> list[str]:
 
 
 def _stream(reader: ModelReader, columns: _Columns, request: PredictRequest) -> int:
-    """Predict and write chunk after chunk; the first one gives the types of the output."""
+    """Predict and write chunk after chunk. The first one gives the types of the output."""
     chunks = iter(reader.source.chunks)
     first = next(chunks, None)
     if first is None:
@@ -88,7 +88,7 @@ class _Columns:
         clash = [name for name in own if name in self.kept]
         if clash:
             raise CallError(
-                f"the data have a column {clash[0]!r}, too; give the new ones another name:"
+                f"the data already have a column {clash[0]!r}. Rename the new columns:"
                 " --prefix new_"
             )
 
@@ -107,7 +107,7 @@ class _Columns:
             used = chunk.places_without(bad)
             X, kept, numbers = X.take(used), kept.take(used), numbers[used]
         values = dict(zip(self.kept, kept.columns, strict=True))
-        if self.unit is not None:  # skipped rows would otherwise shift those that follow
+        if self.unit is not None:  # skipped rows shift those that follow
             values = {self.unit: pa.array(numbers), **values}
         return pa.table(values | dict(zip(self._own_names(), self._predicted(X), strict=True)))
 

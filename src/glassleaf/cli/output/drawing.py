@@ -1,4 +1,4 @@
-"""The tree on the screen: splits in words, leaves with their rows and their formulas, as bars."""
+"""The tree on the screen: splits in words, leaves with their rows, formulas and bars."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _MOST_CLASSES = 5
 
 @dataclass(frozen=True)
 class Scale:
-    """How long the bars are: by what one more spread of a column adds in a leaf.
+    """The lengths of the bars: what one more spread of a column adds in a leaf.
 
-    ``spread[node, column]`` is a standard deviation within the leaf, where it is known: of the
-    column, or of what its categories add; ``bent`` is that of the column's curve. Else they make
-    the bars of a column, which have the same unit in all leaves, comparable.
+    ``spread[node, column]`` is a standard deviation within the leaf: of the column, or of what its
+    categories add. ``bent`` is that of the column's curve. Where they are not known, they only make
+    the bars of a column comparable between leaves.
     """
 
     spread: Floats
@@ -50,9 +50,9 @@ class Scale:
 
 
 def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
-    """Print the tree to a console, every leaf with so many of its terms (0: all).
+    """Print the tree to a console, with at most ``n_terms`` terms per leaf; 0 prints all.
 
-    Rows X say how much the columns vary; without them, what training saw does.
+    The rows X show how much the columns vary. Without them, the training rows do.
     """
     model, tree = plain_model(fitted_model(estimator)), estimator.tree_
     known = _remembered(tree) if X is None else _from_rows(model, tree, X, estimator.apply(X))
@@ -64,7 +64,7 @@ def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
     out.print(root)
 
 
-# --- how long the bars are -----------------------------------------------------------------------
+# --- lengths of bars -----------------------------------------------------------------------------
 
 
 def _scale(model: PlainModel, tree: Tree, known: tuple[Floats, Floats] | None) -> Scale:
@@ -119,7 +119,7 @@ def _spread_of_categories(
 
 
 def _remembered(tree: Tree) -> tuple[Floats, Floats] | None:
-    """Spreads that the tree keeps of its training rows; models of older files have none."""
+    """The spreads of the training rows, which the tree keeps. Older model files have none."""
     by_term = None if tree.records is None else tree.records.spread
     if by_term is None or not by_term.shape[1]:
         return None
@@ -148,9 +148,9 @@ def _between_leaves(model: PlainModel, tree: Tree) -> tuple[Floats, Floats]:
 
 
 def _effect(term: Term, leaf: Leaf, scale: Scale) -> float:
-    """What a term adds per spread of its column; of categories, the spread of what they add.
+    """What a term adds per spread of its column. For categories, the spread of what they add.
 
-    Where that is not known, it is half of what lies between them.
+    Where the spread is not known, half of the range of what they add stands for it.
     """
     spread = scale.spread[leaf.node, term.column]
     if not term.categories:
@@ -163,7 +163,7 @@ def _effect(term: Term, leaf: Leaf, scale: Scale) -> float:
 
 
 def _bend(tree: Tree, term: Term, leaf: Leaf, bent: Floats) -> float:
-    """What a column's curve adds per spread of it."""
+    """What a column's curve adds per spread of the curve."""
     weights = curve_weights(tree, leaf.node, term.column)
     return float(max(weights, key=abs, default=0.0) * bent[leaf.node, term.column])
 
@@ -185,18 +185,18 @@ def _heading(model: PlainModel, tree: Tree) -> Any:
 
 
 def _legend(model: PlainModel, scale: Scale, has_curves: bool) -> str:
-    """How a leaf's numbers become a prediction, and what its bars are."""
+    """How a leaf's numbers become a prediction, and what its bars show."""
     link = link_text(model.link, model.classes)
     rescaled = any(is_rescaled(column.knots) for column in model.columns)
     own_scale = " rank(x): its rank, -3.5 to 3.5." if rescaled else ""
-    curves = " curve(x): what bends, the same curve in all leaves." if has_curves else ""
+    curves = " curve(x): a curve that all leaves share." if has_curves else ""
     if model.n_outputs > 1:
         return f"A leaf adds up a score for every class: {link}.{own_scale}{curves}"
     bars = (
-        "Bars: what one standard deviation more of a column adds, or how far what categories or"
-        " curves add is spread."
+        "Bars show what one standard deviation of a column adds, or the spread of what categories"
+        " and curves add."
         if scale.is_known
-        else "Bars compare a column between the leaves; with --data FILE they show its weight."
+        else "Bars compare a column between leaves; with --data FILE they show its weight."
     )
     return f"A leaf adds up a score: {link}. {bars}{own_scale}{curves}"
 
@@ -266,7 +266,7 @@ def _grid(model: PlainModel, tree: Tree, leaf: Leaf, terms: list[Term], scale: S
         missing = f"missing {term.missing[0]:+.3g}" if term.missing else ""
         grid.add_row(name, slope, blocks, missing)
         weights = curve_weights(tree, leaf.node, term.column)
-        if weights:  # it goes up and down: a bar without a sign
+        if weights:  # a curve goes up and down: its bar has no sign
             added = abs(_bend(tree, term, leaf, scale.bent))
             share = added / scale.longest if scale.longest else 0.0
             blocks = text.Text(signed_bar(share, _TERM_WIDTH), style="yellow")

@@ -38,7 +38,7 @@ def favorable_score(estimator: Any, given: str | None) -> Any:
 
 
 def favorable_words(estimator: Any, given: str | None) -> str:
-    """Behind "what hurt most": whom it hurt."""
+    """The end of the line "What hurt most": what is good for the row."""
     classes = getattr(estimator, "classes_", None)
     if given in (None, "high", "low"):
         score = "score" if classes is None else f"score of {classes[-1]}"
@@ -63,7 +63,7 @@ def show_row(
     reasons: Sequence[Reason] | None,
     good: str,
 ) -> None:
-    """The way through the tree, then a bar for every column that added something."""
+    """Print the path through the tree, then a bar for each column that added something."""
     out.print(text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(explanation)}"))
     for step in explanation.path:
         out.print(f"  {step.text}", style="cyan")
@@ -75,7 +75,7 @@ def show_row(
         out.print(f"What {'hurt most' if added else 'hurt: nothing'}{good}", style="bold")
     else:
         added = explanation.contributions
-        out.print(f"  What columns added, if anything; to the right: {_towards(estimator, which)}.")
+        out.print(f"  What columns added. Bars to the right lead to {_towards(estimator, which)}.")
     out.print(_bars(added, explanation.values, which))
     if reasons is None:
         of = "" if which is None else f" of class {estimator.classes_[which]}"
@@ -91,15 +91,15 @@ def show_row(
 
 
 def _towards(estimator: Any, which: int | None) -> str:
-    """Where bars to the right lead."""
+    """Where bars to the right lead to."""
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         return "a higher prediction"
-    return f"towards {classes[-1 if which is None else which]}"
+    return f"{classes[-1 if which is None else which]}"
 
 
 def _class_shown(explanation: RowExplanation) -> int | None:
-    """With several scores, that of the predicted class."""
+    """Which of several scores is shown: that of the predicted class."""
     if np.ndim(explanation.raw) == 0:
         return None
     return int(np.argmax(explanation.prediction))

@@ -1,4 +1,4 @@
-"""What ``fit`` says: on the screen, or as one JSON document."""
+"""What ``fit`` shows: on the screen, or as one JSON document."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TERMS = 5
 
 @dataclass(frozen=True)
 class FitOutcome:
-    """What came out. Scores of the folds are those of the tree, and of one leaf for comparison."""
+    """What came out of a fit. ``folds_linear`` are the scores of a tree of one leaf."""
 
     estimator: Any
     folds: list[list[Score]]
@@ -37,16 +37,15 @@ class FitOutcome:
 
 
 class Screen:
-    """Prints as the fit goes on, or gathers it all for the end."""
+    """Prints as the fit goes on, or gathers everything for one JSON document."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         self.out = console()
         self.gathered: dict[str, Any] = {}
 
-    # --- what was inferred -----------------------------------------------------------------------
-
     def profile(self, found: DataProfile, request: DataRequest) -> None:
+        """Show what columns and target were taken for."""
         self.gathered |= _as_json(found, request)
         if self.as_json:
             return
@@ -67,10 +66,8 @@ class Screen:
         self.out.print()
         self.out.print(_columns_table(found))
 
-    # --- what came out ---------------------------------------------------------------------------
-
     def fitted(self, fitted: FitOutcome, X: Any) -> None:
-        """The tree and its scores; bars are drawn by the spread in X, or as the tree knows it."""
+        """Show the tree and its scores. The rows X, or those of the fit, scale the bars."""
         self.gathered |= {
             "leaves": fitted.estimator.get_n_leaves(),
             "depth": fitted.estimator.get_depth(),
@@ -101,7 +98,7 @@ class Screen:
         self.out.print(f"Written: {files}", style="green", soft_wrap=True)
 
     def remark(self, words: str) -> None:
-        """Something to know about what was shown."""
+        """Print a remark on what was shown."""
         if not self.as_json:
             self.out.print(words, style="dim", soft_wrap=True)
 
@@ -111,7 +108,7 @@ class Screen:
 
 
 def _has_found_no_split(estimator: Any) -> bool:
-    """Whether there could have been a split, and there is none."""
+    """Whether the tree was allowed to split, and has not."""
     may_split = estimator.max_depth != 0 and estimator.max_leaf_nodes != 1
     return bool(may_split and estimator.get_n_leaves() == 1)
 

@@ -1,4 +1,4 @@
-"""How far a fit has come: a bar in a terminal; elsewhere, of streamed rows, a line per level."""
+"""How far a fit has come: a bar in a terminal. Elsewhere a streamed fit prints lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from glassleaf.rows.backends.progress import Progress
 
 @contextmanager
 def progress(total: int, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
-    """A bar on standard error, if that is a terminal. Call it with what begins now."""
+    """Show a bar if standard error is a terminal. Call the result when a step begins."""
     on = console(stderr=True)
     if not (shown and on.is_terminal):
         yield lambda text: None
@@ -43,7 +43,7 @@ def progress(total: int, *, shown: bool = True) -> Iterator[Callable[[str], None
 
 
 class _Passes(logging.Handler):
-    """Hands what the fit is doing to whoever shows it."""
+    """Hands the progress of a fit to the function that shows it."""
 
     def __init__(self, show: Callable[[Progress], None]) -> None:
         super().__init__()
@@ -57,9 +57,9 @@ class _Passes(logging.Handler):
 
 @contextmanager
 def passes_shown() -> Iterator[Callable[[str, float], None]]:
-    """While this lasts, passes of a fit are shown. Call it with what else is done, and its share.
+    """Show the passes of a fit. Call the result with any other step, and its share of the work.
 
-    The bar's length is the share of the time, as far as that can be known.
+    The bar's length is the share of the time, as far as it is known.
     """
     on = console(stderr=True)
     with _bar(on) if on.is_terminal else _lines(on) as (say, show):

@@ -1,4 +1,4 @@
-"""Tables to files, a piece at a time: CSV, TSV, JSON lines, Parquet, Arrow."""
+"""Tables to files, chunk by chunk: CSV, TSV, JSON lines, Parquet, Arrow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Writer(Protocol):
 class _Text:
     def __init__(self, sink: Any, schema: Any, delimiter: str) -> None:
         self._sink = sink
-        # Arrow's "needed" puts every text in quotes; its "none" refuses texts that need them.
+        # pyarrow's "needed" quotes every text; its "none" refuses texts that need quotes.
         self._quoting = [
             arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=style)
             for style in ("none", "needed")
@@ -69,7 +69,7 @@ class _JsonLines:
 
 @contextmanager
 def writer(path: str, schema: Any, *, as_json: bool = False) -> Iterator[Writer]:
-    """A writer for a file, by the end of its name; the file appears when all is written."""
+    """A writer for a file; the end of its name tells the format. It appears when it is complete."""
     kind, codec = kind_of_output(path)
     if as_json:
         kind = "jsonl"
@@ -87,7 +87,7 @@ def writer(path: str, schema: Any, *, as_json: bool = False) -> Iterator[Writer]
 
 
 def kind_of_output(path: str) -> tuple[str, str | None]:
-    """Format and compression of a file to be written, by the end of its name.
+    """Format and compression of an output file, from the end of its name.
 
     >>> kind_of_output("scored.csv.gz"), kind_of_output("-"), kind_of_output("a.parquet")
     (('csv', 'gzip'), ('csv', None), ('parquet', None))
@@ -106,15 +106,15 @@ def kind_of_output(path: str) -> tuple[str, str | None]:
     suffix = suffixes[-1] if suffixes else ""
     if suffix not in known:
         raise CallError(
-            f"--output {path!r}: the end of the name must say what to write:"
-            " .csv, .tsv, .parquet, .arrow, .feather or .jsonl, perhaps with .gz or .zst."
+            f"--output {path!r}: the name must end in .csv, .tsv, .parquet, .arrow, .feather or"
+            " .jsonl. Text may be compressed: .csv.gz, .csv.zst."
         )
     return known[suffix], codec
 
 
 @contextmanager
 def created(path: str, codec: str | None = None) -> Iterator[Any]:
-    """A file to write to, in its place only when it is whole; ``-`` is standard output."""
+    """A file to write to, which appears when it is complete; ``-`` is standard output."""
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

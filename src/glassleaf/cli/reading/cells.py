@@ -16,7 +16,7 @@ compute: Any = require("pyarrow.compute", extra="cli", purpose="Reading files")
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-# What stands for nothing in a text file, in columns of every kind; --missing adds to it.
+# Texts that mean a missing value in any column of a text file; --missing adds others.
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>")
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -31,29 +31,29 @@ DATE = (
 
 
 def cleaned(column: Any, missing: Sequence[str] = ()) -> Any:
-    """Text without the blanks around it; null where it stands for nothing."""
+    """Text without blanks around it; null where it means a missing value."""
     text = compute.utf8_trim_whitespace(column)
     is_nothing = compute.is_in(text, value_set=pa.array([*MISSING, *missing]))
     return compute.if_else(is_nothing, pa.scalar(None, pa.string()), text)
 
 
 def with_point(text: Any, decimal: str) -> Any:
-    """Numbers as Python writes them, where they were written with a decimal comma."""
+    """Numbers with a decimal point, whatever decimal sign they had."""
     if decimal == ".":
         return text
     return compute.replace_substring(compute.replace_substring(text, ".", ""), decimal, ".")
 
 
 def share_matching(text: Any, pattern: str) -> float:
-    """Share of the cells that are there and match."""
+    """Share of the cells that match, of those that are not null."""
     found = compute.mean(compute.match_substring_regex(text, pattern)).as_py()
     return 0.0 if found is None else float(found)
 
 
 def parsed_numbers(text: Any) -> tuple[Floats, Rows]:
-    """Cleaned text as numbers, NaN where missing; and the rows where it is no number.
+    """Cleaned text as numbers, NaN where missing; and the rows where it is not a number.
 
-    Beside nothing but zeros and ones, true is 1 and false is 0.
+    If all numbers are 0 or 1, true is 1 and false is 0.
     """
     is_number = compute.match_substring_regex(text, NUMBER)
     usable = compute.if_else(compute.fill_null(is_number, False), text, None)
@@ -68,25 +68,25 @@ def parsed_numbers(text: Any) -> tuple[Floats, Rows]:
 
 
 def as_floats(column: Any) -> Floats:
-    """A column of numbers as float64 of its own, NaN for null; long integers are rounded."""
+    """A copy of a column of numbers as float64, NaN for null; long integers are rounded."""
     values = compute.fill_null(compute.cast(column, pa.float64(), safe=False), float("nan"))
-    return np.asarray(values).astype(np.float64)  # a copy: arrow's memory is read-only
+    return np.asarray(values).astype(np.float64)  # arrow's memory is read-only
 
 
 def as_flags(column: Any) -> NDArray[np.bool_]:
-    """A column of truth values, False for null."""
+    """A column of truth values; null is False."""
     return np.asarray(compute.fill_null(column, False)).astype(np.bool_)
 
 
 def plain_text(column: Any) -> Any:
-    """A column of text in arrow's usual type of it."""
+    """A column of text in arrow's plain string type."""
     if pa.types.is_dictionary(column.type):
         column = compute.cast(column, column.type.value_type)
     return compute.cast(column, pa.string())
 
 
 def numbers_as_text(column: Any, truths: tuple[str, str] = ("false", "true")) -> Any:
-    """Numbers as a text file would have them: 3, not 3.0; null where missing.
+    """Numbers as a text file writes them: 3, not 3.0; null where missing.
 
     >>> numbers_as_text(pa.array([3.0, 2.5, None])).to_pylist()
     ['3', '2.5', None]

@@ -1,4 +1,4 @@
-"""Any file to chunks of rows: text, Parquet or Arrow, compressed or not, by how it begins."""
+"""Any file to chunks of rows: text, Parquet or Arrow, compressed or not. Its first bytes tell."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def read(path: str, options: ReadOptions) -> Iterator[Source]:
 
 
 def name_of(path: str) -> str:
+    """The name of a file in messages."""
     return "standard input" if path == "-" else path
 
 
@@ -106,7 +107,7 @@ def format_of(stream: Peekable, path: str, encoding: str) -> str:
 
 @contextmanager
 def seekable(stream: Peekable, path: str) -> Iterator[Any]:
-    """What Parquet and Arrow files need: the file itself, or a copy of the stream on disk."""
+    """A file that can be read in any order: the file itself, or a copy of the stream on disk."""
     if path != "-":
         with open(path, "rb") as file:
             if any(file.read(_LOOKED_AT).startswith(magic) for magic in _FORMATS):
@@ -121,7 +122,7 @@ def seekable(stream: Peekable, path: str) -> Iterator[Any]:
 
 @contextmanager
 def _typed(kind: str, stream: Peekable, path: str) -> Iterator[tuple[Any, Iterable[Any]]]:
-    """Schema and batches of a file that knows the types of its columns."""
+    """Schema and batches of a Parquet or Arrow file."""
     if kind == "arrow stream":
         with ipc.open_stream(pa.PythonFile(stream, mode="r")) as reader:
             yield reader.schema, reader

@@ -24,12 +24,12 @@ from glassleaf.cli.reading.profiles import (
 from glassleaf.cli.reading.source import DATE_HINT, Chunk, Source, unusable_type
 from glassleaf.tables.parquet import kind_of
 
-# So much of a column must be numbers (or dates) for the rest to be errors.
+# Share of numbers (or dates) from which the other cells of a column are errors.
 _MOSTLY = 0.95
 _FEW_VALUES = 10
 _FEWEST_ROWS_PER_VALUE = 3
 _NO_NUMBER = (
-    "Is the column one of categories (--categorical NAME)? Does the text stand for a missing value"
+    "Does the column hold categories (--categorical NAME)? Does the text mean a missing value"
     " (--missing TEXT)? "
 )
 
@@ -40,7 +40,7 @@ _NO_NUMBER = (
 def infer_columns(
     rows: Chunk, source: Source, aside: set[str], categorical: Sequence[str], keep: Sequence[str]
 ) -> tuple[list[UsedColumn], list[DroppedColumn]]:
-    """Every column but those aside, either known or dropped."""
+    """The columns to use and the columns to drop; those aside are neither."""
     names = [name for name in rows.table.column_names if name not in aside]
     table = rows.table.select([name for name in names if name not in categorical])
     refuse_dates(table, source.options.missing)
@@ -86,7 +86,7 @@ def _share_of_numbers(text: Any, source: Source) -> float:
 
 
 def _parsed(name: str, rows: Chunk, source: Source) -> Floats:
-    """Text that is mostly numbers; of the rest, the user may say what it is."""
+    """Numbers from text. The hint asks the user what the other cells are."""
     n_before = len(source.problems.found)
     values = source.numbers(rows, name)
     if len(source.problems.found) > n_before:
@@ -108,7 +108,7 @@ def _category(name: str, text: Any, words: str = "category") -> UsedColumn:
 
 
 def check_decimals(table: Any, source: Source) -> None:
-    """Numbers with a decimal comma would pass for categories: they must be said."""
+    """Refuse numbers with a decimal comma, which would pass for categories."""
     if not source.is_text or source.options.decimal != ".":
         return
     for name in table.column_names:
@@ -118,13 +118,13 @@ def check_decimals(table: Any, source: Source) -> None:
         ):
             shown = compute.filter(text, compute.match_substring_regex(text, cells.WITH_COMMA))
             raise DataError(
-                f"column {name!r} has numbers with a comma, like {shown[0].as_py()!r}."
-                " If that is the sign of decimals: --decimal ,"
+                f"column {name!r} has numbers with a comma, such as {shown[0].as_py()!r}."
+                " If the comma is the decimal sign: --decimal ,"
             )
 
 
 def refuse_dates(table: Any, missing: Sequence[str]) -> None:
-    """Columns of dates, as such or as text, are an error that says what to do."""
+    """Refuse columns of dates, and say what to do."""
     names = [name for name in table.column_names if _holds_dates(table[name], missing)]
     if not names:
         return
@@ -151,7 +151,7 @@ def unusable_column(name: str, kind: Any) -> DataError:
 
 @dataclass(frozen=True)
 class InferredTarget:
-    """The values to predict as an arrow array, null where there is none; the task they make."""
+    """The values to predict as an arrow array, null where missing, and the task."""
 
     values: Any
     task: Task
@@ -160,7 +160,7 @@ class InferredTarget:
 
 
 def infer_target(name: str, rows: Chunk, source: Source, task: Task | None) -> InferredTarget:
-    """Labels or numbers of a column."""
+    """The labels or numbers of a column, and the task that they make."""
     values = _target_values(name, rows, source, task)
     profile = TargetProfile()
     profile.add(target_values(compute.drop_null(values)))
@@ -171,7 +171,7 @@ def infer_target(name: str, rows: Chunk, source: Source, task: Task | None) -> I
 
 
 def _target_values(name: str, rows: Chunk, source: Source, task: Task | None) -> Any:
-    """Numbers, texts or truth values; null where there is none."""
+    """Numbers, texts or truth values; null where missing."""
     column = rows.table[name]
     kind = kind_of(column.type)
     if kind == "other":
@@ -189,7 +189,7 @@ def _target_values(name: str, rows: Chunk, source: Source, task: Task | None) ->
 
 
 def target_values(column: Any) -> NDArray[Any]:
-    """Targets as numpy has them; text as text."""
+    """Targets as a numpy array of numbers, truth values or text."""
     if kind_of(column.type) == "text":
         return np.array(cells.plain_text(column).to_pylist(), dtype=str)
     if pa.types.is_decimal(column.type):
@@ -198,7 +198,7 @@ def target_values(column: Any) -> NDArray[Any]:
 
 
 def infer_task(name: str, profile: TargetProfile, task: Task | None) -> tuple[Task, str, str]:
-    """The task that is asked for or that the target makes, why, and what else might be meant."""
+    """The task, why it was chosen, and advice on another one."""
     if not profile.n_rows:
         raise DataError(f"the target {name!r} is empty.")
     found, why, advice = _task(profile)
@@ -206,7 +206,7 @@ def infer_task(name: str, profile: TargetProfile, task: Task | None) -> tuple[Ta
         found, why, advice = task, "as asked for", ""
     if found is Task.regression and not profile.is_number:
         label = next(iter(profile.counts or ("...",)))
-        raise DataError(f"the target {name!r} holds text ({label!r}): it has classes, no numbers.")
+        raise DataError(f"the target {name!r} holds text ({label!r}): classes, not numbers.")
     if found is Task.classification:
         _check_classes(name, profile)
     return found, why, advice
@@ -226,7 +226,7 @@ def _task(profile: TargetProfile) -> tuple[Task, str, str]:
             advice = "If these are counts or amounts: --task regression, perhaps --loss poisson."
         return Task.classification, f"{many} different whole numbers", advice
     if profile.low >= 0:
-        advice = "If these are counts (claims, visits, ...), --loss poisson might fit better."
+        advice = "If these are counts (claims, visits, ...), --loss poisson may fit better."
     return Task.regression, f"{many} different whole numbers", advice
 
 
@@ -237,8 +237,8 @@ def _check_classes(name: str, profile: TargetProfile) -> None:
         many = "very many" if profile.counts is None else f"{len(profile.counts):,}"
         raise DataError(
             f"the target {name!r} has {many} different values in {profile.n_rows:,} rows:"
-            " too many for classes. Is another column the target? Of numbers: --task regression"
+            " too many for classes. Is another column the target? For numbers: --task regression"
         )
     if len(profile.counts) < 2:
         label = next(iter(profile.counts))
-        raise DataError(f"the target {name!r} is {label!r} in every row; nothing to learn.")
+        raise DataError(f"the target {name!r} is {label!r} in every row: nothing to learn.")

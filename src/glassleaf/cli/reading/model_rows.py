@@ -1,7 +1,7 @@
-"""A model file, and the rows of other files as its model reads them, with or without true values.
+"""A model file, and the rows of other files as the model reads them, with or without true values.
 
-A number is parsed, a category compared as text: the same values from text as from Parquet. A cell
-that is neither is a problem of its row. Categories that training never saw are counted.
+Text and Parquet give the same values: numbers are parsed, categories compared as text. A cell that
+is neither makes its row unusable. Categories that training never saw are counted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_model(path: Path) -> Any:
 
 
 def label_of(estimator: Any, given: str | None, option: str) -> Any:
-    """The class that is written like this."""
+    """The class with this name."""
     if given is None:
         return None
     classes = getattr(estimator, "classes_", None)
@@ -57,7 +57,7 @@ def label_of(estimator: Any, given: str | None, option: str) -> Any:
 
 @contextmanager
 def opened_for(estimator: Any, path: str, options: ReadOptions) -> Iterator[ModelReader]:
-    """A file that has all columns of a model; at its end, what was unusual in it is said."""
+    """Open a file that has all columns of a model. At its end, notes say what was unusual."""
     with read(path, options) as source:
         reader = ModelReader(source, estimator.tree_.columns)
         reader.require_columns()
@@ -76,10 +76,10 @@ class ModelReader:
     n_unseen: Counter[str] = field(default_factory=Counter)
 
     def require_columns(self) -> None:
-        """All columns of the model must be there, before any row is read."""
+        """Check that the file has all columns of the model."""
         absent = [column.name for column in self.columns if column.name not in self.source.names]
         if absent:
-            more = f" ({len(absent) - 1} more are missing, too)" if len(absent) > 1 else ""
+            more = f" ({len(absent) - 1} more are missing)" if len(absent) > 1 else ""
             hint = suggestion(absent[0], self.source.names)
             raise DataError(
                 f"the model needs the column {absent[0]!r}, which {self.source.name} does not"
@@ -87,7 +87,7 @@ class ModelReader:
             )
 
     def conformed(self, chunk: Chunk) -> Any:
-        """The model's columns as a table; unusable cells are noted as problems."""
+        """The model's columns as a table. Unusable cells become problems."""
         return pa.table({column.name: self._column(chunk, column) for column in self.columns})
 
     def _column(self, chunk: Chunk, column: Any) -> Any:
@@ -117,11 +117,11 @@ class ModelReader:
         for pair in compute.value_counts(compute.filter(text, is_new)).to_pylist():
             counts[pair["values"]] += pair["counts"]
             self.n_unseen[column.name] += pair["counts"]
-        if len(counts) > 1000:  # a column of names: the most frequent ones are enough
+        if len(counts) > 1000:  # the most frequent ones are enough
             self.unseen[column.name] = Counter(dict(counts.most_common(100)))
 
     def say_unseen(self) -> None:
-        """Categories that training never saw: they count as "the rest", and are said."""
+        """Note the categories that training never saw; they count as "the rest"."""
         for name, counts in self.unseen.items():
             shown = [f"{value!r} ({n:,})" for value, n in counts.most_common(_MOST_SHOWN)]
             more = ", ..." if len(counts) > _MOST_SHOWN else ""
@@ -149,13 +149,13 @@ def conformed_rows(estimator: Any, path: str, options: ReadOptions) -> Any:
 
 
 def chosen_rows(estimator: Any, path: str, numbers: Sequence[int], options: ReadOptions) -> Any:
-    """The model's columns of some rows, in the order asked for; row 1 is the first."""
+    """The model's columns of some rows, in this order. The first row is 1."""
     found: dict[int, Any] = {}
     before = 0
     with opened_for(estimator, path, options) as reader:
         problems = reader.source.problems
         for chunk in reader.source.chunks:
-            problems.settle()  # a row that is not one would shift all that follow
+            problems.settle()  # a skipped row would shift those that follow
             here = [n for n in numbers if before < n <= before + chunk.table.num_rows]
             for number in here:
                 row = number - before - 1
@@ -176,7 +176,7 @@ def chosen_rows(estimator: Any, path: str, numbers: Sequence[int], options: Read
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """Rows with known targets: the model's columns, targets and weights, and the target's name."""
+    """The model's columns of some rows, with targets, weights and the target's name."""
 
     X: Any
     y: NDArray[Any]
@@ -232,7 +232,7 @@ def labeled_chunks(
 
 
 def target_column(given: str | None, estimator: Any, source: Source) -> str:
-    """The column of true values: as named, or the only one that the model does not have."""
+    """The column of true values: the given one, or the only one that the model lacks."""
     if given is not None:
         if given not in source.names:
             raise no_column(given, source.names, source.name)
@@ -242,15 +242,15 @@ def target_column(given: str | None, estimator: Any, source: Source) -> str:
     if len(others) == 1:
         return others[0]
     if not others:
-        raise CallError(f"{source.name} has no column beside the model's; where is the target?")
+        raise CallError(f"{source.name} has only the model's columns; the target is missing.")
     raise CallError(
-        f"which column holds the true values? Say --target NAME; {source.name} has, beside the"
-        f" columns of the model: {', '.join(others)}."
+        f"which column holds the true values? Name it: --target NAME. Besides the model's columns,"
+        f" {source.name} has {', '.join(others)}."
     )
 
 
 def _true_values(source: Source, chunk: Chunk, name: str, classes: NDArray[Any] | None) -> Any:
-    """The targets of a chunk as the model has them, or null; other classes are problems."""
+    """The targets of a chunk as the model has them. Missing and unknown ones are null."""
     if classes is None:
         return pa.array(source.numbers(chunk, name), from_pandas=True)
     labels, known = _labels(source, chunk.table[name], classes), set(classes.tolist())
@@ -263,7 +263,7 @@ def _true_values(source: Source, chunk: Chunk, name: str, classes: NDArray[Any] 
 
 
 def _labels(source: Source, column: Any, classes: NDArray[Any]) -> list[Any]:
-    """Python objects that compare to the classes; None where missing."""
+    """Labels that can be compared to the classes; None where missing."""
     kind = kind_of(column.type)
     if kind == "other":
         raise unusable_type("the target", column.type)

@@ -1,4 +1,4 @@
-"""One pass over Parquet files of any size: what columns and target are, and where rows are bad."""
+"""One pass over Parquet files of any size: it profiles columns and target, and finds bad rows."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from glassleaf.cli.reading.training_data import DataRequest, check_names
 from glassleaf.rows.pieces import is_usable, rows_per_piece
 from glassleaf.tables.parquet import ParquetPiece, ParquetRows, kind_of
 
-# Rows of the report.
+# Rows that the report shows.
 _SAMPLED = 20_000
 
 
 @dataclass(frozen=True)
 class StreamedData:
-    """What was found, the rows to fit as they are to be read, and some of them.
+    """The profile of the data, the rows of the fit, and a sample of them.
 
-    ``numbers`` are categories that are numbers in the model, too.
+    ``numbers`` are the columns of categories that are numbers in the model, too.
     """
 
     profile: DataProfile
@@ -46,7 +46,7 @@ class StreamedData:
 
 
 def open_rows(path: str) -> ParquetRows:
-    """The Parquet files at a path, or an error that says what is there instead."""
+    """The Parquet files at a path. If there are none, the error says what is there instead."""
     place = Path(path)
     if not place.exists():
         raise no_file(place)
@@ -65,7 +65,7 @@ def profile_rows(
     request: DataRequest,
     begin: Callable[[int, int], None] = lambda done, all: None,
 ) -> StreamedData:
-    """Read all rows once; ``begin`` is told how many have been read."""
+    """Read all rows once. ``begin`` learns how many rows have been read."""
     source = str(rows.source)
     known = rows.schema.names
     check_names(request, known, source)
@@ -99,7 +99,7 @@ def profile_rows(
 
 
 def _as_text(rows: ParquetRows, categorical: list[str]) -> tuple[tuple[str, str], ...]:
-    """Whole numbers that are categories become text, as they would from a text file."""
+    """Read whole numbers that are categories as text, as from a text file."""
     types = pa.types
     return tuple(
         (name, "string") for name in categorical if name in rows.schema.names
@@ -114,10 +114,10 @@ def _whole_labels(target: TargetProfile) -> Any:
 
 
 def _check_types(rows: ParquetRows, request: DataRequest) -> None:
-    """What can be said from the types alone, and from the first rows."""
+    """Refuse types that cannot be used, and dates in the first rows."""
     kinds = {field.name: kind_of(field.type) for field in rows.schema}
     if request.weight is not None and kinds[request.weight] != "numbers":
-        raise DataError(f"the weights {request.weight!r} are no numbers.")
+        raise DataError(f"the weights {request.weight!r} are not numbers.")
     if kinds[request.target] == "other":
         raise unusable_type(
             f"the target {request.target!r}", rows.schema.field(request.target).type
@@ -132,7 +132,7 @@ def _check_types(rows: ParquetRows, request: DataRequest) -> None:
 
 
 def pieces_of(rows: ParquetRows) -> Iterator[ParquetPiece]:
-    """Pieces of one stretch each, so that every row has a number in its file."""
+    """Pieces of one stretch each, so that each row has a number in its file."""
     for piece in rows.pieces(rows_per_piece(len(rows.schema.names))):
         for stretch in piece.stretches:
             yield replace(piece, stretches=(stretch,))
@@ -141,7 +141,7 @@ def pieces_of(rows: ParquetRows) -> Iterator[ParquetPiece]:
 def _profiles(
     rows: ParquetRows, request: DataRequest, begin: Callable[[int, int], None]
 ) -> tuple[dict[str, ColumnProfile], TargetProfile, Any, int]:
-    """Looks at the columns and the target, some rows, and the number of those skipped."""
+    """Profiles of columns and target, a sample of rows, and the number of skipped rows."""
     aside = {request.target, request.weight}
     profiles: dict[str, ColumnProfile] = {
         field.name: TextProfile() if kind_of(field.type) == "text" else NumberProfile()
@@ -173,7 +173,7 @@ def _profiles(
 def usable_rows(
     piece: ParquetPiece, table: Any, request: DataRequest, n_before: int = 0
 ) -> tuple[Any, int]:
-    """The rows that can be used, and how many cannot; those are said, or stop the command."""
+    """The usable rows, and the number of others, which are noted or stop the command."""
     usable = is_usable(table, request.target, request.weight)
     if usable.all():
         return table, 0

@@ -1,7 +1,7 @@
-"""A look at columns and target, a chunk at a time: what a table is found to be, in bounded memory.
+"""Profiles of columns, target and whole data, gathered chunk by chunk in bounded memory.
 
-A look is given the values of a column, all at once or chunk after chunk, and answers then how many
-are missing, what there is, and why the column cannot help to predict a new row.
+A profile tells how many values are missing, which values there are, and why the column cannot help
+to predict a new row.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from glassleaf.cli.options import Task
 from glassleaf.cli.reading.cells import Floats, compute
 
-# So many of the values must be distinct for a column to name its rows.
+# Share of distinct values from which a column identifies its rows.
 _NEARLY_ALL = 0.9
 _FEWEST_ROWS = 20
 _MANY_CATEGORIES = 100
-# Values that are looked at to see whether they are distinct, and labels that are counted.
+# Values that are compared with each other, and labels that are counted, at most.
 _COMPARED = 1 << 17
 _MOST_LABELS = 100_000
 
@@ -47,7 +47,7 @@ class NumberProfile:
     _n_kept: int = 0
 
     def add(self, values: Floats) -> None:
-        """Look at more rows; NaN is missing."""
+        """Take in more rows; NaN is missing."""
         there = values[~np.isnan(values)]
         self.n_rows += len(values)
         self.n_missing += len(values) - len(there)
@@ -64,7 +64,7 @@ class NumberProfile:
             self._n_kept += len(self._first_values[-1])
 
     def no_use(self, name: str) -> str | None:
-        """Why the column cannot help to predict a new row; None: it may."""
+        """Why the column cannot help to predict a new row; None if it may."""
         if self.n_missing == self.n_rows:
             return "empty"
         if not self.n_missing and self.low == self.high:
@@ -82,7 +82,7 @@ class NumberProfile:
         return None
 
     def details(self) -> str:
-        """What there is, for the screen."""
+        """The values in a few words."""
         return f"{self.low:.6g} to {self.high:.6g}" if self.low <= self.high else "empty"
 
 
@@ -96,7 +96,7 @@ class TextProfile:
     n_counted: int = 0
 
     def add(self, values: Any) -> None:
-        """Look at more rows: an arrow array of text."""
+        """Take in more rows, as an arrow array of text."""
         self.n_rows += len(values)
         self.n_missing += values.null_count
         if len(self.counts) > _MOST_LABELS:
@@ -106,7 +106,7 @@ class TextProfile:
             self.counts[pair["values"]] += pair["counts"]
 
     def no_use(self, name: str) -> str | None:
-        """Why the column cannot help to predict a new row; None: it may."""
+        """Why the column cannot help to predict a new row; None if it may."""
         n_distinct = len(self.counts)
         if not self.n_counted:
             return "empty"
@@ -119,7 +119,7 @@ class TextProfile:
         return None
 
     def details(self) -> str:
-        """What there is, for the screen."""
+        """The values in a few words."""
         counts = sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))
         shown = [str(label) for label, _ in counts[:4]]
         more = [f"{len(counts) - 4:,} more"] if len(counts) > 4 else []
@@ -132,7 +132,7 @@ ColumnProfile = NumberProfile | TextProfile
 
 @dataclass
 class TargetProfile:
-    """The values to predict, missing ones left out. ``counts`` is None where labels are many."""
+    """The values to predict, without missing ones. ``counts`` is None if labels are too many."""
 
     kind: str = ""  # numpy's letter for the type
     n_rows: int = 0
@@ -143,7 +143,7 @@ class TargetProfile:
     counts: Counter[Any] | None = field(default_factory=Counter)
 
     def add(self, values: NDArray[Any]) -> None:
-        """Look at more rows."""
+        """Take in more rows."""
         self.kind = values.dtype.kind
         self.n_rows += len(values)
         if not len(values):
@@ -165,11 +165,11 @@ class TargetProfile:
 
     @property
     def n_distinct(self) -> float:
-        """How many different values there are; infinity if they were not counted."""
+        """The number of different values; infinity if they were not counted."""
         return np.inf if self.counts is None else len(self.counts)
 
     def details(self, as_number: bool) -> str:
-        """What there is, for the screen."""
+        """The values in a few words."""
         if as_number:
             mean = self.total / self.n_rows
             return f", {self.low:.6g} to {self.high:.6g}, mean {mean:.6g}"
@@ -183,9 +183,9 @@ class TargetProfile:
 
 @dataclass(frozen=True)
 class UsedColumn:
-    """A column that the model gets: its values, and in words what it was taken for.
+    """A column that the model uses: its values, and in words what it was taken for.
 
-    Values of rows that are streamed are None: they are not kept.
+    The values of streamed rows are None.
     """
 
     name: str
@@ -197,7 +197,7 @@ class UsedColumn:
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """A column that the model does not get, and why."""
+    """A column that the model does not use, and why."""
 
     name: str
     why: str
@@ -206,7 +206,7 @@ class DroppedColumn:
 
 @dataclass(frozen=True)
 class DataProfile:
-    """What was found out about the data of a fit: the file, the target, and every column."""
+    """What was inferred about the data of a fit: the file, the target, the columns."""
 
     source: str
     names: Sequence[str]

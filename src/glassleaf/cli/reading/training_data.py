@@ -1,4 +1,4 @@
-"""A file to training data: columns, target and weights, with all that was inferred on the way."""
+"""A file to training data: columns, target and weights, and what was inferred about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from glassleaf.cli.reading.source import Chunk, Source, note_unusable
 
 @dataclass(frozen=True)
 class DataRequest:
-    """What the call says about the data."""
+    """What a call of ``fit`` says about the data."""
 
     path: str
     target: str
@@ -39,7 +39,7 @@ class DataRequest:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Training data, and how they were understood."""
+    """Training data in memory, and their profile."""
 
     X: Any
     y: NDArray[Any]
@@ -48,7 +48,7 @@ class TrainingData:
 
 
 def load_training(request: DataRequest) -> TrainingData:
-    """Read a file whole and find out what its columns are."""
+    """Read a whole file and infer what its columns are."""
     with read(request.path, request.options) as source:
         check_names(request, source.names, source.name)
         chunks = []
@@ -67,7 +67,7 @@ def load_training(request: DataRequest) -> TrainingData:
 
 
 def check_names(request: DataRequest, known: Sequence[str], source: str) -> None:
-    """Whether all columns are there that the call names."""
+    """Check that the columns exist that the call names."""
     for name in (request.target, request.weight):
         if name is not None and name not in known:
             raise no_column(name, known, source)
