@@ -23,12 +23,11 @@ from scipy.special import chdtri
 
 from glassleaf.fit.models.linear import LinearModels, Shrinkage
 from glassleaf.fit.models.newton import Penalty
-from glassleaf.fit.models.node_models import NodeModel
+from glassleaf.fit.models.units import NodeModel
 from glassleaf.fit.splits.gains import complete
 from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
-from glassleaf.rows.passes import DrawnCurve
 from glassleaf.tables.binning import WHOLE, Block, FeatureBins
 from glassleaf.tables.design import Design
 from glassleaf.tables.transforms import PiecewiseLinear
@@ -105,24 +104,11 @@ def with_curves(
         curves[best] = curve
         root = root.with_column(bent.layout.n_dense)
         bent = design.with_curves(curves)
-        layout, newest = bent.layout, curve_columns(bent)[best]
+        layout, newest = bent.layout, on_rows.drawn_curves(bent)[best]
         models = LinearModels(backend, layout, loss, Penalty(), Shrinkage())
         backend.each(on_rows.widen, [()])
         backend.each(on_rows.set_curves, [(0, [newest], layout.center, layout.scale)])
     return bent
-
-
-def curve_columns(design: Design) -> dict[int, DrawnCurve]:
-    """The dense columns that are curves, by the input column."""
-    terms = design.terms
-    place_of = {int(term): place for place, term in enumerate(design.layout.term)}
-    drawn = {}
-    for column in np.flatnonzero(terms.curve_term >= 0).tolist():
-        curve = terms.curve(column)
-        assert curve is not None
-        place = place_of[int(terms.curve_term[column])]
-        drawn[column] = DrawnCurve(place, place_of[int(terms.first_term[column])], curve)
-    return drawn
 
 
 def _bin_residuals(

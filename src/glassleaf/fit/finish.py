@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.fit.curves import curve_columns
 from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.splits.gains import complete
@@ -81,7 +80,7 @@ def narrow_leaves(
                 ends = (ends - leaf.model.center[own]) / leaf.model.unit[own]
                 limits[leaf.id][0][own], limits[leaf.id][1][own] = ends
     backend.each(on_rows.clip_dense, [(node, *ends) for node, ends in limits.items()])
-    drawn = list(curve_columns(design).values())
+    drawn = list(on_rows.drawn_curves(design).values())
     if drawn:
         backend.each(
             on_rows.set_curves,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.fit.curves import curve_columns
 from glassleaf.fit.splits.candidates import Split
 from glassleaf.fit.splits.find import Node
 from glassleaf.rows import passes as on_rows
@@ -45,7 +44,7 @@ def curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) -
     out = np.zeros((len(nodes), len(design.terms.curve_term)))
     if not len(columns):
         return out
-    drawn = list(curve_columns(design).values())
+    drawn = list(on_rows.drawn_curves(design).values())
     place, source = np.array([(own.place, own.source) for own in drawn]).T
     leaves = [node for node in nodes if node.children is None]
     sums = backend.sum(on_rows.curve_products, [(node.id, drawn) for node in leaves])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from glassleaf.fit.models.node_models import NodeModel
+from glassleaf.fit.models.units import NodeModel
 from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from glassleaf.fit.models.elimination import eliminate
 from glassleaf.fit.models.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
-from glassleaf.fit.models.node_models import NodeModel
 from glassleaf.fit.models.penalty_choice import with_best_alpha
-from glassleaf.fit.models.standardizing import Standardizing
+from glassleaf.fit.models.units import NodeModel, Standardizing
 from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend

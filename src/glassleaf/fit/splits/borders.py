@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.fit.models.linear import LinearModels
-from glassleaf.fit.models.node_models import NodeModel
+from glassleaf.fit.models.units import NodeModel
 from glassleaf.fit.splits.candidates import TIE, Border, FeatureGains, Split, is_larger
 from glassleaf.fit.splits.rescore import Sides
 from glassleaf.fit.splits.short_numbers import n_digits, shortest_between, without_noise

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.fit.models.linear import LinearModels
-from glassleaf.fit.models.node_models import NodeModel, fixed_units
+from glassleaf.fit.models.units import NO_UNITS, NodeModel, NodeUnits, fixed_units
 from glassleaf.fit.splits.borders import Movable, move_borders
 from glassleaf.fit.splits.candidates import (
     FeatureGains,
@@ -22,7 +22,6 @@ from glassleaf.fit.splits.candidates import (
     shortlist,
 )
 from glassleaf.fit.splits.gains import Question, block_gains, complete, node_extent
-from glassleaf.fit.splits.renormalizers import NO_UNITS, NodeUnits
 from glassleaf.fit.splits.rescore import Shortlist, Sides, best_rescored
 from glassleaf.fit.splits.short_numbers import n_digits
 from glassleaf.losses import Loss

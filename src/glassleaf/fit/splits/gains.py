@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from glassleaf import _kernels
 from glassleaf._kernels.scratch import scratch
 from glassleaf.criteria import Criterion, GradientGain, Side
+from glassleaf.fit.models.units import NodeUnits
 from glassleaf.fit.splits.candidates import FeatureGains
-from glassleaf.fit.splits.renormalizers import NodeUnits, Renormalizer, SideSums, ZScore
+from glassleaf.fit.splits.renormalizers import Renormalizer, SideSums, ZScore
 from glassleaf.rows.passes import BinSums
 from glassleaf.tables.binning import Block, FeatureBins
 from glassleaf.tables.design import Layout

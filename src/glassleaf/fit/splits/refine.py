@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from glassleaf.criteria import Side
 from glassleaf.fit.models.linear import LinearModels
-from glassleaf.fit.models.node_models import NodeModel
+from glassleaf.fit.models.units import NodeModel
 from glassleaf.fit.splits.candidates import Split, best_split, readable
 from glassleaf.fit.splits.find import Node, SplitSearch, all_gains, route
 from glassleaf.rows import passes as on_rows

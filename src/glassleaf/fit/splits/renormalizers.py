@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.fit.models.units import NodeUnits
+
 Floats = NDArray[np.float64]
 
 # A column whose spread on a side is below this share of its spread in the node counts as constant
@@ -50,19 +52,6 @@ class SideSums:
         """The gradients by the weights, in the units in which rows are stored."""
         assert self.moments is not None
         return self.moments[:, : self.values.shape[1] - 1]
-
-
-@dataclass(frozen=True)
-class NodeUnits:
-    """Spread and range of the columns in the node, and the units that gradients are asked for."""
-
-    spread: Floats
-    extent: Floats
-    factor: Floats
-    shift: Floats
-
-
-NO_UNITS = NodeUnits(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 class Renormalizer(Protocol):

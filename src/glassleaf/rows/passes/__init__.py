@@ -23,7 +23,7 @@ from glassleaf.rows.passes.bins import (
     set_residuals,
     set_target,
 )
-from glassleaf.rows.passes.curves import DrawnCurve, curve_products, set_curves
+from glassleaf.rows.passes.curves import DrawnCurve, curve_products, drawn_curves, set_curves
 from glassleaf.rows.passes.data import (
     LEFT,
     NEITHER,
@@ -65,6 +65,7 @@ __all__ = [
     "column_ranges",
     "cover",
     "curve_products",
+    "drawn_curves",
     "held_loss",
     "merge",
     "model_sums",

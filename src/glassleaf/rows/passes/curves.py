@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.rows.passes.data import Rows
+from glassleaf.tables.design import Design
 from glassleaf.tables.transforms import PiecewiseLinear
 
 Floats = NDArray[np.float64]
@@ -21,6 +22,19 @@ class DrawnCurve:
     place: int
     source: int
     curve: PiecewiseLinear
+
+
+def drawn_curves(design: Design) -> dict[int, DrawnCurve]:
+    """The dense columns that are curves, by the input column."""
+    terms = design.terms
+    place_of = {int(term): place for place, term in enumerate(design.layout.term)}
+    drawn = {}
+    for column in np.flatnonzero(terms.curve_term >= 0).tolist():
+        curve = terms.curve(column)
+        assert curve is not None
+        place = place_of[int(terms.curve_term[column])]
+        drawn[column] = DrawnCurve(place, place_of[int(terms.first_term[column])], curve)
+    return drawn
 
 
 def set_curves(

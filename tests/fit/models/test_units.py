@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glassleaf.fit.models.standardizing import Standardizing, inverse
+from glassleaf.fit.models.units import Standardizing, inverse
 from glassleaf.tables.design import Layout
 
 
