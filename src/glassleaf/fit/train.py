@@ -27,7 +27,7 @@ from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.local import LocalBackend
 from glassleaf.rows.backends.progress import Observed, is_watched
-from glassleaf.rows.build import build_rows, skip_draws
+from glassleaf.rows.build import build_rows
 from glassleaf.rows.plan import Roles, Wishes, learn
 from glassleaf.rows.summarize import Part
 from glassleaf.tables.binning import Block
@@ -95,8 +95,6 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
     if settings.curves and settings.weak_model is None:
         may_bend = roles.leaves & (roles.signs == 0)
         design = with_curves(backend, plan.blocks, design, settings.loss, units.start, may_bend)
-    if settings.held_out is not None:
-        skip_draws(settings.held_out, plan.n_rows)
     if watched is not None:
         watched.n_rows = plan.n_rows
     search = _split_search(plan.blocks, design, plan.n_rows, settings)

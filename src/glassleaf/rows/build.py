@@ -35,15 +35,24 @@ class HeldOut:
     draws: np.random.RandomState
     first_row: dict[int, int]
 
-    def share_of(self, part: Part) -> NDArray[np.bool_]:
+    def rows_of(self, part: Part) -> NDArray[np.bool_]:
         """Whether each row of a part is set aside."""
         draws = copy.deepcopy(self.draws)
-        skip_draws(draws, self.first_row[part.number])
+        _skip(draws, self.first_row[part.number])
         return draws.random(len(part.y)) < _HELD_SHARE
 
 
-def skip_draws(draws: np.random.RandomState, number: int) -> None:
-    """Let a generator forget so many random numbers."""
+def draw_held_out(draws: np.random.RandomState, sizes: dict[int, int]) -> HeldOut:
+    """Draw a number for every row of parts of these sizes; the generator goes on after them."""
+    parts = sorted(sizes)
+    *before, n_rows = np.cumsum([0, *(sizes[part] for part in parts)]).tolist()
+    out = HeldOut(copy.deepcopy(draws), dict(zip(parts, before, strict=True)))
+    _skip(draws, n_rows)
+    return out
+
+
+def _skip(draws: np.random.RandomState, number: int) -> None:
+    """Draw random numbers that nobody needs."""
     for first in range(0, number, _DRAWN_AT_ONCE):
         draws.random(min(_DRAWN_AT_ONCE, number - first))
 
@@ -91,7 +100,7 @@ def build_rows(part: Part, plan: Plan) -> Rows:
         )
     held = None
     if plan.held_out is not None:
-        held = np.where(plan.held_out.share_of(part), weight, 0.0)
+        held = np.where(plan.held_out.rows_of(part), weight, 0.0)
         weight -= held
     return Rows(
         dense=dense,

@@ -20,7 +20,7 @@ from glassleaf.errors import warn
 from glassleaf.losses import Loss
 from glassleaf.rows import summarize as parts
 from glassleaf.rows.backends import Backend
-from glassleaf.rows.build import HeldOut, Plan, column_groups
+from glassleaf.rows.build import Plan, column_groups, draw_held_out
 from glassleaf.rows.summarize import TargetUnits
 from glassleaf.tables import binning
 from glassleaf.tables.binning import FeatureBins
@@ -96,8 +96,7 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, wishes: Wishes) 
     low, high = _ranges(found)
     held_out = None
     if wishes.held_out is not None:
-        before = np.cumsum([0, *(targets.sizes[k] for k in sorted(targets.sizes))]).tolist()
-        held_out = HeldOut(wishes.held_out, dict(zip(sorted(targets.sizes), before, strict=False)))
+        held_out = draw_held_out(wishes.held_out, targets.sizes)
     return Plan(
         columns=columns,
         design=design,
