@@ -21,7 +21,7 @@ from glassleaf.criteria import Criterion
 from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.fit.models.custom import WeakModel
-from glassleaf.fit.train import total_loss, train, train_on, with_rounded_coefficients
+from glassleaf.fit.train import train, train_on
 from glassleaf.losses import Loss
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.engines import is_collection, lazily
@@ -168,15 +168,11 @@ class ModelTree(Deployable, BaseEstimator):
         target.loss.check_target(y)
         settings = settings_of(vars(self), target.loss, target.n_classes)
         roles = roles_of(vars(self), target.loss, table)
-        digits = checks.whole_number("coef_digits", self.coef_digits, 1, none="no rounding")
         with _progress(self.verbose):
-            tree = train(table, y, weight, roles, settings)
-        if digits is not None and settings.weak_model is None:
-            before = total_loss(tree, table, y, weight, target.loss)
-            tree = with_rounded_coefficients(tree, digits)
-            after = total_loss(tree, table, y, weight, target.loss)
-            self.rounding_cost_ = after / before - 1.0 if before > 0 else 0.0
-        self._own(tree, target, table)
+            trained = train(table, y, weight, roles, settings)
+        if trained.rounding_cost is not None:
+            self.rounding_cost_ = trained.rounding_cost
+        self._own(trained.tree, target, table)
 
     @contextlib.contextmanager
     def _opened(

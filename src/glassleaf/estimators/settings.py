@@ -53,6 +53,9 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
         max_leaf_terms=parameters.whole_number(
             "max_leaf_terms", given["max_leaf_terms"], 1, none="no limit"
         ),
+        coef_digits=parameters.whole_number(
+            "coef_digits", given["coef_digits"], 1, none="no rounding"
+        ),
         round_thresholds=parameters.tolerance(
             "round_thresholds", given["round_thresholds"], _ROUNDING_TOLERANCE
         ),

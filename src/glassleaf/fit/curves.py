@@ -15,7 +15,7 @@ bend, though the probabilities have one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from glassleaf.fit.splits.gains import complete
 from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
+from glassleaf.rows.build import Plan
 from glassleaf.tables.binning import WHOLE, Block, FeatureBins
 from glassleaf.tables.design import Design
 from glassleaf.tables.transforms import PiecewiseLinear
@@ -58,18 +59,12 @@ class Residuals:
     mean: Floats
 
 
-def with_curves(
-    backend: Backend,
-    blocks: Sequence[Block],
-    design: Design,
-    loss: Loss,
-    start: Floats,
-    may_bend: Bools,
-) -> Design:
+def with_curves(backend: Backend, plan: Plan, loss: Loss, may_bend: Bools) -> Plan:
     """Learn curves of the columns that bend, add them to the rows, and to the design.
 
-    ``start`` is the constant model; only columns that may split have bins to learn from.
+    Only columns that may split have bins to learn from.
     """
+    design = plan.design
     sources = {
         item.column
         for item in design.dense
@@ -77,20 +72,19 @@ def with_curves(
     }
     tested = sources & {
         feature.column
-        for block in blocks
-        for feature in block.features
+        for feature in plan.features
         if not feature.is_categorical and feature.n_values > 2
     }
     if not tested:
-        return design
+        return plan
     curves: dict[int, PiecewiseLinear] = {}
     rulers: dict[int, Ruler] = {}
     bent = design
     models = LinearModels(backend, bent.layout, loss, Penalty(), Shrinkage())
-    root = models.root(start)
+    root = models.root(plan.units.start)
     while len(curves) < min(len(tested), _MOST_CURVES):
         models.fit([0], [root])
-        found, noise = _bin_residuals(backend, models, blocks, bent, loss, root)
+        found, noise = _bin_residuals(backend, models, plan.blocks, bent, loss, root)
         drawn = {}
         for column in sorted(tested - curves.keys()):
             own = found[column]
@@ -108,7 +102,7 @@ def with_curves(
         models = LinearModels(backend, layout, loss, Penalty(), Shrinkage())
         backend.each(on_rows.widen, [()])
         backend.each(on_rows.set_curves, [(0, [newest], layout.center, layout.scale)])
-    return bent
+    return replace(plan, design=bent)
 
 
 def _bin_residuals(

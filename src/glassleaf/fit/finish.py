@@ -1,8 +1,9 @@
-"""What is done to the leaves when the tree stands: narrower ranges, shorter formulas."""
+"""What is done to the leaves when the tree stands: narrower ranges, short formulas and numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,25 +11,18 @@ from numpy.typing import NDArray
 from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.splits.gains import complete
+from glassleaf.fit.splits.short_numbers import to_digits
+from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
 from glassleaf.tables.binning import WHOLE, Block
 from glassleaf.tables.design import Design
+from glassleaf.tables.table import Table, raw_pieces
 from glassleaf.tables.transforms import Distribution
+from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-def stored_columns(design: Design) -> tuple[Ints, Ints]:
-    """The numeric input columns of the models, and the stored column that each is kept in."""
-    terms, layout = design.terms, design.layout
-    kept = layout.n_dense + layout.n_sparse
-    stored_of = np.full(terms.n_terms, -1)
-    stored_of[layout.term[:kept]] = np.arange(kept)
-    columns = np.flatnonzero(~terms.is_category & (terms.first_term >= 0))
-    stored = stored_of[terms.first_term[columns]]
-    return columns[stored >= 0], stored[stored >= 0]
 
 
 def column_of_stored(design: Design) -> Ints:
@@ -62,7 +56,7 @@ def narrow_leaves(
     Quantiles are known to within a bin, and for columns that may split; others keep their range.
     """
     leaves = [node for node in nodes if node.children is None]
-    columns, stored = stored_columns(design)
+    columns, stored = design.numeric_columns()
     place = dict(zip(columns.tolist(), stored.tolist(), strict=True))
     n_dense = design.layout.n_dense
     limits = {leaf.id: (np.full(n_dense, -np.inf), np.full(n_dense, np.inf)) for leaf in leaves}
@@ -125,3 +119,47 @@ def shorten_leaves(
         column_of_stored(design),
         max_terms,
     )
+
+
+# --- shorter numbers -----------------------------------------------------------------------------
+
+
+def rounded(
+    tree: Tree, digits: int, table: Table, y: Floats, weight: Floats, loss: Loss
+) -> tuple[Tree, float]:
+    """A tree with shorter coefficients, and the share by which the loss of its rows grows."""
+    shorter = _with_rounded_coefficients(tree, digits)
+    before, after = (_total_loss(own, table, y, weight, loss) for own in (tree, shorter))
+    return shorter, after / before - 1.0 if before > 0 else 0.0
+
+
+def _with_rounded_coefficients(tree: Tree, digits: int) -> Tree:
+    """Coefficients of this many digits, and intercepts that keep every node's mean prediction.
+
+    An intercept is rounded too, to what these digits of the node's spread of scores need.
+    """
+    coef = tree.coef.reshape(tree.node_count, -1, tree.terms.n_terms)
+    intercept = tree.intercept.reshape(tree.node_count, -1)
+    rounded = np.vectorize(to_digits, otypes=[np.float64])(coef, digits)
+    shift = np.einsum("nkt,nt->nk", coef - rounded, tree.seen.mean)
+    spread = np.sqrt(np.einsum("nkt,nt->nk", coef**2, tree.seen.spread**2))
+    moved = intercept + shift
+    size = np.where(spread > 0, spread, np.abs(moved))
+    exponent = np.floor(np.log10(np.where(size > 0, size, 1.0)))
+    decimals = (digits - 1 - exponent).astype(int)
+    moved = np.vectorize(round, otypes=[np.float64])(moved, decimals)
+    return replace(
+        tree, coef=rounded.reshape(tree.coef.shape), intercept=moved.reshape(tree.intercept.shape)
+    )
+
+
+def _total_loss(tree: Tree, table: Table, y: Floats, weight: Floats, loss: Loss) -> float:
+    """The loss of a finished tree on some rows, in the units in which it was fitted."""
+    center, scale = loss.target_units(y, weight)
+    total = 0.0
+    for rows, matrix in raw_pieces(table, tree.columns):
+        raw = (tree.raw(matrix, tree.apply(matrix)) - center) / scale
+        given = raw.ravel() if loss.n_outputs == 1 else raw
+        value, _, _ = loss.derivatives((y[rows] - center) / scale, given, with_hessian=False)
+        total += float(weight[rows] @ value)
+    return total

@@ -1,4 +1,4 @@
-"""What training saw in every node, kept beside the tree for those who explain it."""
+"""The end of training: nodes to a tree of plain arrays on the raw scale, with what was seen."""
 
 from __future__ import annotations
 
@@ -7,21 +7,165 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.fit.models.custom import WeakModel
 from glassleaf.fit.splits.candidates import Split
 from glassleaf.fit.splits.find import Node
+from glassleaf.fit.splits.short_numbers import without_noise
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
-from glassleaf.tables.design import Design
+from glassleaf.rows.build import Plan
+from glassleaf.tables.design import Design, Terms
 from glassleaf.tables.table import Column
-from glassleaf.tree.tree import Candidates, Seen
+from glassleaf.tree.tree import LEAF, Candidates, CustomLeaves, Seen, Tree
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def mean_targets(
-    backend: Backend, nodes: Sequence[Node], n_classes: int, center: float, scale: float
-) -> Floats:
+def to_tree(
+    backend: Backend,
+    nodes: Sequence[Node],
+    plan: Plan,
+    is_clamped: bool,
+    n_classes: int,
+    weak_model: WeakModel | None,
+) -> Tree:
+    """The finished tree, on the raw scale of columns and target."""
+    clamps = _no_clamps(nodes, plan.design)
+    if is_clamped:
+        clamps = _clamps(backend, nodes, plan.design)
+    if weak_model is None:
+        coef, intercept, custom = _linear_leaves(nodes, plan, clamps)
+    else:
+        coef, intercept, custom = _custom_leaves(nodes, plan, weak_model)
+    splits = [node.split for node in nodes]
+    first_category, categories = _category_sides(splits, plan.columns)
+    squared = plan.units.scale**2
+    return Tree(
+        columns=plan.columns,
+        terms=plan.design.terms,
+        feature=np.array([s.column if s else LEAF for s in splits], dtype=np.int32),
+        threshold=np.array([s.threshold if s else np.nan for s in splits]),
+        left=np.array([n.children[0] if n.children else LEAF for n in nodes], dtype=np.int32),
+        right=np.array([n.children[1] if n.children else LEAF for n in nodes], dtype=np.int32),
+        missing_left=np.array([s.missing_left if s else False for s in splits]),
+        unknown_left=np.array([s.unknown_left if s else False for s in splits]),
+        first_category=first_category,
+        categories=categories,
+        coef=coef,
+        intercept=intercept,
+        clamp_low=clamps[0],
+        clamp_high=clamps[1],
+        n_samples=np.array([node.model.count for node in nodes]),
+        weight=np.array([node.model.weight for node in nodes]),
+        gain=squared * np.array([s.gain if s else 0.0 for s in splits]),
+        loss=squared * np.array([node.model.loss for node in nodes]),
+        records=_what_was_seen(backend, nodes, plan, n_classes),
+        custom=custom,
+    )
+
+
+# --- the models ----------------------------------------------------------------------------------
+
+
+Leaves = tuple[Floats, Floats, CustomLeaves | None]
+
+
+def _linear_leaves(nodes: Sequence[Node], plan: Plan, clamps: tuple[Floats, Floats]) -> Leaves:
+    """Coefficients and intercepts of linear models."""
+    n_outputs, scale = len(nodes[0].model.theta), plan.units.scale
+    coef = np.zeros((len(nodes), n_outputs, plan.design.terms.n_terms))
+    intercept = np.zeros((len(nodes), n_outputs))
+    for node in nodes:
+        weights, constant = node.model.raw_parameters()
+        coef[node.id][:, plan.design.layout.term] = scale * weights
+        intercept[node.id] = scale * constant + plan.units.center
+    _fold_straight_curves(coef, intercept, plan.design.terms, *clamps)
+    return (coef[:, 0], intercept[:, 0], None) if n_outputs == 1 else (coef, intercept, None)
+
+
+def _custom_leaves(nodes: Sequence[Node], plan: Plan, weak_model: WeakModel) -> Leaves:
+    """A user's models as they are."""
+    assert plan.plain is not None
+    models = tuple(node.model.custom for node in nodes)
+    custom = CustomLeaves(weak_model, models, *plan.plain)
+    return np.zeros((len(nodes), 0)), np.full(len(nodes), np.nan), custom
+
+
+def _fold_straight_curves(
+    coef: Floats, intercept: Floats, terms: Terms, low: Floats, high: Floats
+) -> None:
+    """Where a node sees no bend of a curve, let the column's own coefficient say its slope.
+
+    The two would only add up to it: predictions stay as they are.
+    """
+    for column in np.flatnonzero(terms.curve_term >= 0).tolist():
+        curve, line, bend = terms.curve(column), terms.first_term[column], terms.curve_term[column]
+        assert curve is not None
+        for node in range(len(coef)):
+            straight = curve.straight_between(low[node, column], high[node, column])
+            if straight is not None:
+                slope, constant = straight
+                coef[node, :, line] += slope * coef[node, :, bend]
+                intercept[node] += constant * coef[node, :, bend]
+                coef[node, :, bend] = 0.0
+
+
+# --- how far columns reached ---------------------------------------------------------------------
+
+
+def _no_clamps(nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:
+    everywhere = np.full((len(nodes), len(design.terms.first_term)), np.inf)
+    return -everywhere, everywhere
+
+
+def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:
+    """What every node saw of every numeric column, in the units of the terms."""
+    shape = (len(nodes), len(design.terms.first_term))
+    low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+    numeric, stored = design.numeric_columns()
+    leaves = [node for node in nodes if node.children is None]
+    found = backend.sum(on_rows.column_ranges, [(node.id,) for node in leaves])
+    for node, ranges in zip(leaves, found, strict=True):
+        center, unit = node.model.center[stored], node.model.unit[stored]
+        low[node.id, numeric] = center + unit * ranges.low[stored]
+        high[node.id, numeric] = center + unit * ranges.high[stored]
+    ids = np.ix_(np.array([node.id for node in leaves]), numeric)
+    center = abs(nodes[0].model.center[stored])  # next to which stored values have lost digits
+    for end in (low, high):
+        end[ids] = without_noise(end[ids], np.maximum(center, abs(end[ids])))
+    for node in reversed(nodes):  # children come after their parents
+        if node.children is not None:
+            low[node.id] = low[list(node.children)].min(axis=0)
+            high[node.id] = high[list(node.children)].max(axis=0)
+    return low, high
+
+
+# --- what training saw ---------------------------------------------------------------------------
+
+
+def _what_was_seen(backend: Backend, nodes: Sequence[Node], plan: Plan, n_classes: int) -> Seen:
+    """Records of every node, kept beside the tree for those who explain it."""
+    target = _mean_targets(backend, nodes, plan, n_classes)
+    bend = _curve_covariances(backend, nodes, plan.design)
+    candidates = _candidates(nodes, plan.columns, plan.units.scale)
+    mean, spread = _moments(nodes, plan.design)
+    return Seen(mean, spread, target, plan.low, plan.high, candidates, bend)
+
+
+def _moments(nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:
+    """Mean and spread of every term in every node; those of custom models are not known."""
+    is_linear = nodes[0].model.custom is None
+    mean, spread = np.zeros((2, len(nodes), design.terms.n_terms if is_linear else 0))
+    if is_linear:
+        for node in nodes:
+            model, term = node.model, design.layout.term
+            mean[node.id, term] = model.center + model.unit * model.mean
+            spread[node.id, term] = model.unit * model.spread
+    return mean, spread
+
+
+def _mean_targets(backend: Backend, nodes: Sequence[Node], plan: Plan, n_classes: int) -> Floats:
     """Mean target of every node, shape (nodes, 1), or the shares of the classes."""
     leaves = [node for node in nodes if node.children is None]
     found = backend.sum(on_rows.target_sums, [(node.id, n_classes) for node in leaves])
@@ -32,10 +176,10 @@ def mean_targets(
         if node.children is not None:
             sums[node.id] = sums[list(node.children)].sum(axis=0)
     mean = sums / np.array([[node.model.weight] for node in nodes])
-    return mean if n_classes else np.asarray(mean * scale + center)
+    return mean if n_classes else np.asarray(mean * plan.units.scale + plan.units.center)
 
 
-def curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) -> Floats:
+def _curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) -> Floats:
     """Covariance of every column's term and its curve in every node, 0 for columns without one.
 
     Where leaves were narrowed, it is that of the clamped rows, in the nodes above them too.
@@ -66,35 +210,10 @@ def curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) -
     return out
 
 
-def what_was_seen(
-    nodes: Sequence[Node],
-    columns: Sequence[Column],
-    ranges: tuple[Floats, Floats],
-    design: Design,
-    target: Floats,
-    bend: Floats,
-    scale: float,
-) -> Seen:
-    """Gather the records; ``target`` are the means of ``mean_targets``.
-
-    ``bend`` is from ``curve_covariances``; ``ranges`` are the smallest and largest value of every
-    numeric column.
-    """
-    is_linear = nodes[0].model.custom is None
-    n_terms = design.terms.n_terms if is_linear else 0
-    mean, spread = np.zeros((2, len(nodes), n_terms))
-    if is_linear:
-        for node in nodes:
-            model, term = node.model, design.layout.term
-            mean[node.id, term] = model.center + model.unit * model.mean
-            spread[node.id, term] = model.unit * model.spread
-    return Seen(mean, spread, target, *ranges, _candidates(nodes, columns, scale), bend)
-
-
 def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) -> Candidates:
     found = [(node.id, rival) for node in nodes if node.split for rival in node.rivals]
     splits = [rival.split for _, rival in found]
-    first_category, categories = category_sides(splits, columns)
+    first_category, categories = _category_sides(splits, columns)
     none = np.zeros(0)
     return Candidates(
         node=np.array([node for node, _ in found], dtype=np.int32),
@@ -111,7 +230,7 @@ def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) 
     )
 
 
-def category_sides(
+def _category_sides(
     splits: Sequence[Split | None], columns: Sequence[Column]
 ) -> tuple[NDArray[np.int64], Bools]:
     """For every split the place of its categories' sides in one flat array, -1 for a number."""

@@ -287,6 +287,16 @@ class Design:
         )
         return replace(self, layout=wider, terms=self.terms.with_curves(curves))
 
+    def numeric_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numeric input columns of the models, and the stored column that holds each."""
+        terms, layout = self.terms, self.layout
+        kept = layout.n_dense + layout.n_sparse
+        stored_of = np.full(terms.n_terms, -1)
+        stored_of[layout.term[:kept]] = np.arange(kept)
+        columns = np.flatnonzero(~terms.is_category & (terms.first_term >= 0))
+        stored = stored_of[terms.first_term[columns]]
+        return columns[stored >= 0], stored[stored >= 0]
+
 
 class DesignPlanner:
     """Takes what is known of every column, in column order, and lays out the design."""
