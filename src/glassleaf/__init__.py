@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from glassleaf.explanations.reasons import Reason, reasons
     from glassleaf.explanations.rows import RowExplanation
     from glassleaf.explanations.shapley import ShapValues, shap_values
-    from glassleaf.fit.models.custom import SklearnModel, WeakModel
+    from glassleaf.fit.models.custom import SklearnModel
+    from glassleaf.rows.passes.custom import WeakModel
     from glassleaf.show.card import GroupScores, group_scores, model_card
     from glassleaf.show.plots import (
         CalibrationDisplay,
@@ -103,7 +104,7 @@ _HOMES = {
     "SklearnModel": "fit.models.custom",
     "Tree": "tree.tree",
     "TreeDisplay": "show.plots",
-    "WeakModel": "fit.models.custom",
+    "WeakModel": "rows.passes.custom",
     "counterfactuals": "explanations.counterfactuals.search",
     "explain": "explanations.explain",
     "group_scores": "show.card",

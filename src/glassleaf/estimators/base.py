@@ -20,11 +20,11 @@ from glassleaf import checks
 from glassleaf.criteria import Criterion
 from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
-from glassleaf.fit.models.custom import WeakModel
 from glassleaf.fit.train import train, train_on
 from glassleaf.losses import Loss
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.engines import is_collection, lazily
+from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_backend, find_pieces
 from glassleaf.tables.table import Table, column_name
 from glassleaf.tree.fitted import FittedModel, fitted_model

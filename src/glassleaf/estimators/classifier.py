@@ -15,10 +15,10 @@ from glassleaf.checks import named_or_object, row_weights
 from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
 from glassleaf.estimators.base import ModelTree, Target, all_or_nothing
-from glassleaf.fit.models.custom import WeakModel
 from glassleaf.losses import BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.engines import is_collection, lazily
+from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import NO_ROWS, count_labels, encode_labels, is_partitioned
 from glassleaf.tables.reading import check_has_rows, read_table
 from glassleaf.tables.targets import check_discrete, class_labels, distinct_labels

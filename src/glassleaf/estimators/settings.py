@@ -12,19 +12,20 @@ from glassleaf import checks as parameters
 from glassleaf import criteria
 from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
-from glassleaf.fit.models.custom import WeakModel
-from glassleaf.fit.models.linear import Shrinkage
-from glassleaf.fit.models.newton import Penalty
 from glassleaf.fit.models.penalty_choice import STRENGTHS
-from glassleaf.fit.splits.renormalizers import RENORMALIZERS
-from glassleaf.fit.train import Settings
 from glassleaf.losses import Loss
-from glassleaf.rows.plan import Roles
+from glassleaf.rows.passes import WeakModel
+from glassleaf.rows.settings import Renormalization, Roles, Settings
 from glassleaf.tables.table import Table, column_name, column_signs, select_columns
 from glassleaf.tables.transforms import TRANSFORMS
 
 # How large a tree may grow before held-out rows cut it back.
 _MOST_AUTOMATIC_LEAVES = 64
+_RENORMALIZATIONS: dict[str | None, Renormalization] = {
+    None: None,
+    "zscore": "zscore",
+    "minmax": "minmax",
+}
 # Share of the gain that a threshold which is short to read may cost.
 _ROUNDING_TOLERANCE = 0.01
 
@@ -42,9 +43,13 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
     return Settings(
         loss=loss,
         criterion=criterion,
-        renormalizer=parameters.choice("renormalize", given["renormalize"], RENORMALIZERS),
-        penalty=_penalty(given),
-        shrinkage=_shrinkage(given),
+        renormalize=parameters.choice("renormalize", given["renormalize"], _RENORMALIZATIONS),
+        alpha=_alpha(given),
+        is_alpha_chosen=_is_chosen(given),
+        l1_ratio=parameters.real_number("l1_ratio", given["l1_ratio"], 0.0, 1.0),
+        shrinks_to_parent=parameters.choice(
+            "shrink", given["shrink"], {"zero": False, "parent": True}
+        ),
         standardized=parameters.choice("scale", given["scale"], {"standard": True, None: False}),
         max_depth=parameters.whole_number("max_depth", given["max_depth"], 0, none="no limit"),
         max_leaf_nodes=_max_leaf_nodes(given),
@@ -101,16 +106,10 @@ def _is_chosen(given: Mapping[str, Any]) -> bool:
     return _is_called(given["alpha"], "auto")
 
 
-def _penalty(given: Mapping[str, Any]) -> Penalty:
-    alpha = STRENGTHS[0]
-    if not _is_chosen(given):
-        alpha = parameters.real_number("alpha", given["alpha"], 0.0)
-    return Penalty(alpha, parameters.real_number("l1_ratio", given["l1_ratio"], 0.0, 1.0))
-
-
-def _shrinkage(given: Mapping[str, Any]) -> Shrinkage:
-    to_parent = parameters.choice("shrink", given["shrink"], {"zero": False, "parent": True})
-    return Shrinkage(to_parent, _is_chosen(given))
+def _alpha(given: Mapping[str, Any]) -> float:
+    if _is_chosen(given):
+        return float(STRENGTHS[0])
+    return parameters.real_number("alpha", given["alpha"], 0.0)
 
 
 def _is_sized(given: Mapping[str, Any]) -> bool:

@@ -14,27 +14,24 @@ bend, though the probabilities have one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from glassleaf.fit.models.linear import LinearModels, Shrinkage
-from glassleaf.fit.models.newton import Penalty
+from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.models.units import NodeModel
 from glassleaf.fit.splits.gains import complete
-from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
-from glassleaf.rows.build import Plan
-from glassleaf.tables.binning import WHOLE, Block, FeatureBins
+from glassleaf.rows.plan import Plan
+from glassleaf.rows.settings import Roles, Settings
+from glassleaf.tables.binning import WHOLE, FeatureBins
 from glassleaf.tables.design import Design
 from glassleaf.tables.transforms import PiecewiseLinear
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 # So many curves can still be looked at.
 _MOST_CURVES = 10
@@ -59,32 +56,22 @@ class Residuals:
     mean: Floats
 
 
-def with_curves(backend: Backend, plan: Plan, loss: Loss, may_bend: Bools) -> Plan:
-    """Learn curves of the columns that bend, add them to the rows, and to the design.
-
-    Only columns that may split have bins to learn from.
-    """
-    design = plan.design
-    sources = {
-        item.column
-        for item in design.dense
-        if may_bend[item.column] and not item.of_missing and item.scale > 0
-    }
-    tested = sources & {
-        feature.column
-        for feature in plan.features
-        if not feature.is_categorical and feature.n_values > 2
-    }
+def with_curves(backend: Backend, plan: Plan, roles: Roles, settings: Settings) -> Plan:
+    """Learn curves of the columns that bend, add them to the rows, and to the design."""
+    tested = _tested_columns(plan, roles)
     if not tested:
         return plan
+    settings = replace(
+        settings, alpha=1.0, is_alpha_chosen=False, l1_ratio=0.0, shrinks_to_parent=False
+    )
+    straight = plan.design
     curves: dict[int, PiecewiseLinear] = {}
     rulers: dict[int, Ruler] = {}
-    bent = design
-    models = LinearModels(backend, bent.layout, loss, Penalty(), Shrinkage())
+    models = LinearModels(backend, straight, settings)
     root = models.root(plan.units.start)
     while len(curves) < min(len(tested), _MOST_CURVES):
         models.fit([0], [root])
-        found, noise = _bin_residuals(backend, models, plan.blocks, bent, loss, root)
+        found, noise = _bin_residuals(backend, models, plan, settings, root)
         drawn = {}
         for column in sorted(tested - curves.keys()):
             own = found[column]
@@ -96,22 +83,32 @@ def with_curves(backend: Backend, plan: Plan, loss: Loss, may_bend: Bools) -> Pl
         if curve is None:
             break
         curves[best] = curve
-        root = root.with_column(bent.layout.n_dense)
-        bent = design.with_curves(curves)
-        layout, newest = bent.layout, on_rows.drawn_curves(bent)[best]
-        models = LinearModels(backend, layout, loss, Penalty(), Shrinkage())
+        root = root.with_column(plan.design.layout.n_dense)
+        plan = replace(plan, design=straight.with_curves(curves))
+        layout, newest = plan.design.layout, on_rows.drawn_curves(plan.design)[best]
+        models = LinearModels(backend, plan.design, settings)
         backend.each(on_rows.widen, [()])
         backend.each(on_rows.set_curves, [(0, [newest], layout.center, layout.scale)])
-    return replace(plan, design=bent)
+    return plan
+
+
+def _tested_columns(plan: Plan, roles: Roles) -> set[int]:
+    """The numeric columns that are free in the models and have bins to learn a curve from."""
+    may_bend = roles.leaves & (roles.signs == 0)
+    sources = {
+        item.column
+        for item in plan.design.dense
+        if may_bend[item.column] and not item.of_missing and item.scale > 0
+    }
+    return sources & {
+        feature.column
+        for feature in plan.features
+        if not feature.is_categorical and feature.n_values > 2
+    }
 
 
 def _bin_residuals(
-    backend: Backend,
-    models: LinearModels,
-    blocks: Sequence[Block],
-    design: Design,
-    loss: Loss,
-    root: NodeModel,
+    backend: Backend, models: LinearModels, plan: Plan, settings: Settings, root: NodeModel
 ) -> tuple[dict[int, Residuals], float]:
     """The root's residuals along every numeric column, by its bins; and what of them is noise.
 
@@ -120,21 +117,21 @@ def _bin_residuals(
     """
     parts = on_rows.n_parts(root.count // backend.n_shards)
     given = models.at_rows(root)
-    tasks = [(0, part, parts, *given, loss) for part in range(parts)]
+    tasks = [(0, part, parts, *given, settings.loss) for part in range(parts)]
     backend.each(on_rows.set_newton_residuals, tasks)
     n_outputs = len(root.theta)
     squares = backend.sum(on_rows.residual_squares, [(0, n_outputs)])[0]
     plain = (0, False, False)
     whole = backend.sum(on_rows.bin_sums, [(0, -1, 1, *plain)])[0]
-    whole = complete(WHOLE, whole, whole, design.layout)
-    asked = [(0, index, block.n_bins, *plain) for index, block in enumerate(blocks)]
+    whole = complete(WHOLE, whole, whole, plan.design.layout)
+    asked = [(0, index, block.n_bins, *plain) for index, block in enumerate(plan.blocks)]
     found = {}
-    for block, sums in zip(blocks, backend.sum(on_rows.bin_sums, asked), strict=True):
-        values = complete(block, sums, whole, design.layout).values
+    for block, sums in zip(plan.blocks, backend.sum(on_rows.bin_sums, asked), strict=True):
+        values = complete(block, sums, whole, plan.design.layout).values
         for first, feature in block:
             if not feature.is_categorical:
                 own = values[first : first + feature.n_values]
-                found[feature.column] = _residuals(feature, own, design, n_outputs)
+                found[feature.column] = _residuals(feature, own, plan.design, n_outputs)
     return found, squares / max(float(whole.values[0, -1]), _NO_CURVATURE)
 
 

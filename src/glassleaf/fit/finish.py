@@ -15,7 +15,8 @@ from glassleaf.fit.splits.short_numbers import to_digits
 from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
-from glassleaf.tables.binning import WHOLE, Block
+from glassleaf.rows.plan import Plan
+from glassleaf.tables.binning import WHOLE
 from glassleaf.tables.design import Design
 from glassleaf.tables.table import Table, raw_pieces
 from glassleaf.tables.transforms import Distribution
@@ -46,9 +47,8 @@ def column_of_stored(design: Design) -> Ints:
 def narrow_leaves(
     backend: Backend,
     models: LinearModels,
-    blocks: Sequence[Block],
+    plan: Plan,
     nodes: Sequence[Node],
-    design: Design,
     shares: tuple[float, float],
 ) -> None:
     """Clamp every leaf's columns to two quantiles, and fit its model to the clamped rows.
@@ -56,12 +56,13 @@ def narrow_leaves(
     Quantiles are known to within a bin, and for columns that may split; others keep their range.
     """
     leaves = [node for node in nodes if node.children is None]
+    design = plan.design
     columns, stored = design.numeric_columns()
     place = dict(zip(columns.tolist(), stored.tolist(), strict=True))
     n_dense = design.layout.n_dense
     limits = {leaf.id: (np.full(n_dense, -np.inf), np.full(n_dense, np.inf)) for leaf in leaves}
-    for index, block in enumerate(blocks):
-        for leaf, sums in zip(leaves, _weights(backend, leaves, index, block, design), strict=True):
+    for index, block in enumerate(plan.blocks):
+        for leaf, sums in zip(leaves, _weights(backend, leaves, plan, index), strict=True):
             for first, feature in block:
                 own = place.get(feature.column, n_dense)
                 weight = sums[first : first + feature.n_values]
@@ -93,17 +94,16 @@ def narrow_leaves(
         leaf.model = model
 
 
-def _weights(
-    backend: Backend, leaves: Sequence[Node], index: int, block: Block, design: Design
-) -> list[Floats]:
+def _weights(backend: Backend, leaves: Sequence[Node], plan: Plan, index: int) -> list[Floats]:
     """Weight of every bin of a block, in every leaf."""
+    block, layout = plan.blocks[index], plan.design.layout
     plain = (0, False, False)
     wholes = backend.sum(on_rows.bin_sums, [(leaf.id, -1, 1, *plain) for leaf in leaves])
     tasks = [(leaf.id, index, block.n_bins, *plain) for leaf in leaves]
     found = backend.sum(on_rows.bin_sums, tasks)
-    whole_sums = [complete(WHOLE, whole, whole, design.layout) for whole in wholes]
+    whole_sums = [complete(WHOLE, whole, whole, layout) for whole in wholes]
     return [
-        complete(block, sums, whole, design.layout).values[:, -1]
+        complete(block, sums, whole, layout).values[:, -1]
         for sums, whole in zip(found, whole_sums, strict=True)
     ]
 

@@ -7,48 +7,41 @@ without a leaf budget, best node first with one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
 from glassleaf.fit.models.linear import LinearModels
-from glassleaf.fit.splits.find import Limits, Models, Node, SplitSearch, find_splits, route
+from glassleaf.fit.splits.find import Models, Node, find_splits, route
 from glassleaf.fit.splits.refine import refine
 from glassleaf.rows.backends import Backend
+from glassleaf.rows.backends.progress import start_level
+from glassleaf.rows.plan import Plan
+from glassleaf.rows.settings import Settings
 
-Floats = NDArray[np.float64]
 _log = logging.getLogger("glassleaf")
 
 
 def grow(
     backend: Backend,
     models: Models,
-    search: SplitSearch,
-    limits: Limits,
-    start: Floats,
-    start_level: Callable[[int], None] | None = None,
+    plan: Plan,
+    settings: Settings,
 ) -> list[Node]:
-    """Grow a tree; the nodes come in the order in which they were made, the root first.
-
-    ``start_level`` is told the depth of every batch of nodes before it is fitted.
-    """
-    root = Node(0, 0, models.root(start))
+    """Grow a tree; the nodes come in the order in which they were made, the root first."""
+    root = Node(0, 0, models.root(plan.units.start))
     nodes = [root]
     fresh = [root]
     chosen: list[Node] = []
     frontier: list[Node] = []
     while True:
-        if start_level is not None:
-            start_level(fresh[0].depth)
+        start_level(backend, fresh[0].depth, plan.n_rows)
         models.fit([node.id for node in fresh], [node.model for node in fresh])
-        if search.refine:
+        if settings.refine:
             assert isinstance(models, LinearModels)
-            refine(backend, models, search, nodes, chosen)
-        find_splits(backend, models, search, limits, fresh, root)
+            refine(backend, models, plan, settings, nodes, chosen)
+        find_splits(backend, models, plan, settings, fresh, root)
         frontier += [node for node in fresh if node.split is not None]
         n_leaves = (len(nodes) + 1) // 2
-        chosen = _next_batch(frontier, n_leaves, limits)
+        chosen = _next_batch(frontier, n_leaves, settings.max_leaf_nodes)
         _report(fresh, n_leaves)
         if not chosen:
             break
@@ -59,11 +52,11 @@ def grow(
     return nodes
 
 
-def _next_batch(frontier: list[Node], n_leaves: int, limits: Limits) -> list[Node]:
+def _next_batch(frontier: list[Node], n_leaves: int, most_leaves: int | None) -> list[Node]:
     """All nodes that can be split, or the best one where leaves are counted."""
-    if limits.max_leaf_nodes is None:
+    if most_leaves is None:
         return list(frontier)
-    if not frontier or n_leaves >= limits.max_leaf_nodes:
+    if not frontier or n_leaves >= most_leaves:
         return []
     return [max(frontier, key=lambda node: (node.split.gain if node.split else 0.0, -node.id))]
 

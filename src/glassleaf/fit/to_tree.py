@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.fit.models.custom import WeakModel
 from glassleaf.fit.splits.candidates import Split
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.splits.short_numbers import without_noise
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
-from glassleaf.rows.build import Plan
+from glassleaf.rows.passes import WeakModel
+from glassleaf.rows.plan import Plan
+from glassleaf.rows.settings import Settings
 from glassleaf.tables.design import Design, Terms
 from glassleaf.tables.table import Column
 from glassleaf.tree.tree import LEAF, Candidates, CustomLeaves, Seen, Tree
@@ -22,22 +23,15 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def to_tree(
-    backend: Backend,
-    nodes: Sequence[Node],
-    plan: Plan,
-    is_clamped: bool,
-    n_classes: int,
-    weak_model: WeakModel | None,
-) -> Tree:
+def to_tree(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Settings) -> Tree:
     """The finished tree, on the raw scale of columns and target."""
     clamps = _no_clamps(nodes, plan.design)
-    if is_clamped:
+    if settings.clamp and settings.is_linear:
         clamps = _clamps(backend, nodes, plan.design)
-    if weak_model is None:
+    if settings.weak_model is None:
         coef, intercept, custom = _linear_leaves(nodes, plan, clamps)
     else:
-        coef, intercept, custom = _custom_leaves(nodes, plan, weak_model)
+        coef, intercept, custom = _custom_leaves(nodes, plan, settings.weak_model)
     splits = [node.split for node in nodes]
     first_category, categories = _category_sides(splits, plan.columns)
     squared = plan.units.scale**2
@@ -60,7 +54,7 @@ def to_tree(
         weight=np.array([node.model.weight for node in nodes]),
         gain=squared * np.array([s.gain if s else 0.0 for s in splits]),
         loss=squared * np.array([node.model.loss for node in nodes]),
-        records=_what_was_seen(backend, nodes, plan, n_classes),
+        records=_what_was_seen(backend, nodes, plan, settings),
         custom=custom,
     )
 
@@ -86,9 +80,9 @@ def _linear_leaves(nodes: Sequence[Node], plan: Plan, clamps: tuple[Floats, Floa
 
 def _custom_leaves(nodes: Sequence[Node], plan: Plan, weak_model: WeakModel) -> Leaves:
     """A user's models as they are."""
-    assert plan.plain is not None
+    assert plan.term_units is not None
     models = tuple(node.model.custom for node in nodes)
-    custom = CustomLeaves(weak_model, models, *plan.plain)
+    custom = CustomLeaves(weak_model, models, *plan.term_units)
     return np.zeros((len(nodes), 0)), np.full(len(nodes), np.nan), custom
 
 
@@ -144,9 +138,9 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
 # --- what training saw ---------------------------------------------------------------------------
 
 
-def _what_was_seen(backend: Backend, nodes: Sequence[Node], plan: Plan, n_classes: int) -> Seen:
+def _what_was_seen(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Settings) -> Seen:
     """Records of every node, kept beside the tree for those who explain it."""
-    target = _mean_targets(backend, nodes, plan, n_classes)
+    target = _mean_targets(backend, nodes, plan, settings.n_classes)
     bend = _curve_covariances(backend, nodes, plan.design)
     candidates = _candidates(nodes, plan.columns, plan.units.scale)
     mean, spread = _moments(nodes, plan.design)

@@ -7,6 +7,7 @@ terms by which a transform has to prove itself.
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.errors import warn
-from glassleaf.losses import Loss
 from glassleaf.rows import summarize as parts
 from glassleaf.rows.backends import Backend
-from glassleaf.rows.build import Plan, column_groups, draw_held_out
-from glassleaf.rows.summarize import TargetUnits
+from glassleaf.rows.settings import Roles, Settings
+from glassleaf.rows.summarize import Part, TargetUnits, column_groups
 from glassleaf.tables import binning
-from glassleaf.tables.binning import FeatureBins
+from glassleaf.tables.binning import Block, FeatureBins
 from glassleaf.tables.design import Design, DesignPlanner, Layout
 from glassleaf.tables.summaries import CategorySummary, NumericSummary, TargetSummary
 from glassleaf.tables.table import Column, ordered
@@ -41,93 +41,109 @@ _LARGEST_VALUE = 1e305
 # With more categories, and fewer rows in each on average, a column looks like an identifier.
 _FEW_CATEGORIES = 50
 _ROWS_PER_CATEGORY = 10
+# A model with more parameters than this would need gigabytes for its Hessian alone.
+_MAX_PARAMETERS = 10_000
+# Share of the rows that choose the size of a tree.
+_HELD_SHARE = 0.2
+# Random numbers that are drawn at a time to be thrown away.
+_DRAWN_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Roles:
-    """What each column is and may be used for; ``signs`` are those that its weights may have.
+class HeldOut:
+    """Which rows are set aside: drawn one after the other, in the order of all rows."""
 
-    A sign is 1 (a prediction must not fall as the column rises), -1 or 0 (free). A column with a
-    sign does not split: then no change of it leads to another leaf, and what holds for every leaf
-    holds for the tree.
+    draws: np.random.RandomState
+    first_row: dict[int, int]
+
+    def rows_of(self, part: Part) -> NDArray[np.bool_]:
+        """Whether each row of a part is set aside."""
+        draws = copy.deepcopy(self.draws)
+        _skip(draws, self.first_row[part.number])
+        return draws.random(len(part.y)) < _HELD_SHARE
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that was learned of all rows and that turns a part of them into ``Rows``.
+
+    ``term_units`` are the center and scale of all terms where models are not linear.
     """
 
-    categorical: Bools
-    splits: Bools
-    leaves: Bools
-    signs: NDArray[np.int8]
+    columns: tuple[Column, ...]
+    design: Design
+    features: tuple[FeatureBins, ...]
+    blocks: tuple[Block, ...]
+    units: TargetUnits
+    low: Floats
+    high: Floats
+    n_rows: int
+    term_units: tuple[Floats, Floats] | None = None
+    held_out: HeldOut | None = None
+
+    def min_count(self, settings: Settings) -> int:
+        """The fewest rows that a leaf may have."""
+        wanted = settings.min_samples_leaf
+        if wanted is None:
+            return max(10, self.design.layout.n_columns + 1)
+        return wanted if isinstance(wanted, int) else max(1, int(np.ceil(wanted * self.n_rows)))
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """The settings that preparation looks at."""
-
-    loss: Loss
-    transform: str
-    max_bins: int
-    may_omit: bool  # whether the most frequent bin of a column need not be stored
-    vector_width: int
-    is_linear: bool
-    n_threads: int
-    held_out: np.random.RandomState | None
-
-
-def learn(backend: Backend, names: Sequence[str], roles: Roles, wishes: Wishes) -> Plan:
+def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Plan:
     """Learn from all parts how to turn each of them into rows."""
     limit = backend.largest_summary
     targets: TargetSummary = backend.sum(parts.summarize_targets, [(limit,)])[0]
     weighted = targets.low_weight != targets.high_weight
-    units = _target_units(targets, wishes)
+    units = _target_units(targets, settings)
     per_shard = targets.n_rows // backend.n_shards
-    found = _summaries(backend, per_shard, roles, wishes, weighted, limit)
+    found = _summaries(backend, per_shard, roles, settings, weighted, limit)
     _check_sizes(names, found)
     _warn_of_identifiers(names, found, roles)
     columns = tuple(
         Column(name, tuple(ordered(list(own.counts))) if isinstance(own, CategorySummary) else None)
         for name, own in zip(names, found, strict=True)
     )
-    bins = _bins(found, columns, roles, wishes)
+    bins = _bins(found, columns, roles, settings)
     features = tuple(bins[j] for j in sorted(bins) if roles.splits[j])
-    knots = _all_knots(backend, found, bins, roles, wishes, units)
-    design = _design(backend, found, columns, knots, roles, wishes, units, weighted)
-    plain = None
-    if not wishes.is_linear:
-        design, plain = _plain_design(backend, design, columns, weighted)
+    knots = _all_knots(backend, found, bins, roles, settings, units)
+    design = _design(backend, found, columns, knots, roles, settings, units, weighted)
+    term_units = None
+    if not settings.is_linear:
+        design, term_units = _array_design(backend, design, columns, weighted)
+    _check_n_parameters(design, settings)
     low, high = _ranges(found)
     held_out = None
-    if wishes.held_out is not None:
-        held_out = draw_held_out(wishes.held_out, targets.sizes)
+    if settings.held_out is not None:
+        held_out = draw_held_out(settings.held_out, targets.sizes)
     return Plan(
         columns=columns,
         design=design,
         features=features,
-        blocks=tuple(binning.make_blocks(features, _bins_at_once(design, wishes))),
+        blocks=tuple(binning.make_blocks(features, _bins_at_once(design, settings))),
         units=units,
         low=low,
         high=high,
         n_rows=targets.n_rows,
-        vector_width=wishes.vector_width,
-        n_threads=wishes.n_threads,
-        plain=plain,
+        term_units=term_units,
         held_out=held_out,
     )
 
 
-def _target_units(targets: TargetSummary, wishes: Wishes) -> TargetUnits:
-    y, weight, loss = targets.y, targets.weight, wishes.loss
-    center, scale = loss.target_units(y, weight) if wishes.is_linear else (0.0, 1.0)
+def _target_units(targets: TargetSummary, settings: Settings) -> TargetUnits:
+    y, weight, loss = targets.y, targets.weight, settings.loss
+    center, scale = loss.target_units(y, weight) if settings.is_linear else (0.0, 1.0)
     return TargetUnits(loss, center, scale, loss.start((y - center) / scale, weight))
 
 
 def _summaries(
-    backend: Backend, n_rows: int, roles: Roles, wishes: Wishes, weighted: bool, limit: float
+    backend: Backend, n_rows: int, roles: Roles, settings: Settings, weighted: bool, limit: float
 ) -> list[NumericSummary | CategorySummary]:
-    needed = roles.splits | (roles.leaves & (wishes.transform != "none"))
+    needed = roles.splits | (roles.leaves & (settings.transform != "none"))
     with_values = np.flatnonzero(needed & ~roles.categorical).tolist()
     categorical = np.flatnonzero(roles.categorical).tolist()
-    groups = column_groups(n_rows, len(roles.splits), wishes.n_threads)
+    groups = column_groups(n_rows, len(roles.splits), settings.n_threads)
     tasks = [(group, categorical, with_values, weighted, limit) for group in groups]
-    work = np.inf if wishes.n_threads > 1 else 0.0
+    work = np.inf if settings.n_threads > 1 else 0.0
     found = list(chain.from_iterable(backend.sum(parts.summarize_columns, tasks, work=work)))
     worst = max(
         (own.values.error / own.values.weight.sum() for own in found
@@ -175,16 +191,17 @@ def _bins(
     found: Sequence[NumericSummary | CategorySummary],
     columns: Sequence[Column],
     roles: Roles,
-    wishes: Wishes,
+    settings: Settings,
 ) -> dict[int, FeatureBins]:
     """The bins of the columns that split or may be transformed."""
     bins = {}
+    may_omit = not settings.needs_ranges
     for j, own in enumerate(found):
         if isinstance(own, CategorySummary):
             if roles.splits[j]:
-                bins[j] = binning.category_bins(j, _counts(own, columns[j]), wishes.may_omit)
+                bins[j] = binning.category_bins(j, _counts(own, columns[j]), may_omit)
         elif own.values is not None:
-            bins[j] = binning.numeric_bins(j, own, wishes.max_bins, wishes.may_omit)
+            bins[j] = binning.numeric_bins(j, own, settings.max_bins, may_omit)
     return bins
 
 
@@ -196,11 +213,11 @@ def _all_knots(
     found: Sequence[Any],
     bins: dict[int, FeatureBins],
     roles: Roles,
-    wishes: Wishes,
+    settings: Settings,
     units: TargetUnits,
 ) -> dict[int, Knots]:
     """The transforms of the columns that have one, learned from their bins."""
-    if wishes.transform == "none":
+    if settings.transform == "none":
         return {}
     able = {}
     for j, own in bins.items():
@@ -209,7 +226,7 @@ def _all_knots(
             mass = _mass(found[j], own)
             able[j] = Distribution(own.lower, own.upper, mass)
     slopes: dict[int, Floats | None] = dict.fromkeys(able)
-    if wishes.transform == "auto":
+    if settings.transform == "auto":
         able = {j: own for j, own in able.items() if has_heavy_tails(own)}
         asked = [bins[j] for j in able]
         if asked:
@@ -218,7 +235,7 @@ def _all_knots(
                 j: total / own.weight[:, None]
                 for (j, own), total in zip(able.items(), sums, strict=True)
             }
-    knots = {j: learn_knots(own, wishes.transform, slopes[j]) for j, own in able.items()}
+    knots = {j: learn_knots(own, settings.transform, slopes[j]) for j, own in able.items()}
     return {j: own for j, own in knots.items() if own is not None}
 
 
@@ -238,7 +255,7 @@ def _design(
     columns: Sequence[Column],
     knots: dict[int, Knots],
     roles: Roles,
-    wishes: Wishes,
+    settings: Settings,
     units: TargetUnits,
     weighted: bool,
 ) -> Design:
@@ -254,7 +271,7 @@ def _design(
             if roles.leaves[j]:
                 planner.add_categories(j, _counts(own, columns[j]))
         elif roles.leaves[j]:
-            planner.add_numeric(j, own, changed.get(j), wishes.transform == "auto")
+            planner.add_numeric(j, own, changed.get(j), settings.transform == "auto")
         else:
             planner.skip_numeric(j)
     if planner.undecided:
@@ -264,7 +281,7 @@ def _design(
     return planner.build()
 
 
-def _plain_design(
+def _array_design(
     backend: Backend, design: Design, columns: Sequence[Column], weighted: bool
 ) -> tuple[Design, tuple[Floats, Floats]]:
     """The whole design as one standardized array, for models that are not linear."""
@@ -278,8 +295,8 @@ def _plain_design(
     return Design(layout, design.terms), (center, scale)
 
 
-def _bins_at_once(design: Design, wishes: Wishes) -> dict[bool, int]:
-    per_bin = 8 * (wishes.loss.n_outputs + 2) * (design.layout.n_columns + 1)
+def _bins_at_once(design: Design, settings: Settings) -> dict[bool, int]:
+    per_bin = 8 * (settings.loss.n_outputs + 2) * (design.layout.n_columns + 1)
     most = int(np.iinfo(binning.BIN_DTYPE).max)
     return {
         has_default: min(max(size // per_bin, 32), most)
@@ -294,3 +311,32 @@ def _ranges(found: Sequence[NumericSummary | CategorySummary]) -> tuple[Floats, 
         if isinstance(own, NumericSummary) and own.low <= own.high:
             low[j], high[j] = own.low, own.high
     return low, high
+
+
+def _check_n_parameters(design: Design, settings: Settings) -> None:
+    n_columns, n_outputs = design.layout.n_columns, settings.loss.n_outputs
+    n_parameters = (n_columns + 1) * n_outputs
+    if n_parameters > _MAX_PARAMETERS:
+        raise ValueError(
+            f"Every leaf model would have {n_parameters} parameters ({n_columns} terms,"
+            f" {n_outputs} output(s)); at most {_MAX_PARAMETERS} are supported."
+            " Name fewer columns in leaf_features, or group rare categories."
+        )
+
+
+# --- rows that are set aside ---------------------------------------------------------------------
+
+
+def draw_held_out(draws: np.random.RandomState, sizes: dict[int, int]) -> HeldOut:
+    """Draw a number for every row of parts of these sizes; the generator goes on after them."""
+    numbers = sorted(sizes)
+    *before, n_rows = np.cumsum([0, *(sizes[number] for number in numbers)]).tolist()
+    out = HeldOut(copy.deepcopy(draws), dict(zip(numbers, before, strict=True)))
+    _skip(draws, n_rows)
+    return out
+
+
+def _skip(draws: np.random.RandomState, number: int) -> None:
+    """Draw random numbers that nobody needs."""
+    for first in range(0, number, _DRAWN_AT_ONCE):
+        draws.random(min(_DRAWN_AT_ONCE, number - first))

@@ -144,3 +144,14 @@ def term_moments(part: Part, columns: Sequence[Column], terms: Terms, weighted: 
     weight = part.weight_if(weighted)
     matrix = term_matrix(raw_matrix(part.table, columns), terms)
     return Several(moments_of(np.ascontiguousarray(column), weight) for column in matrix.T)
+
+
+# Size of the columns that one task reads at a time.
+_GROUP_BYTES = 1 << 26
+
+
+def column_groups(n_rows: int, n_columns: int, n_threads: int) -> list[range]:
+    """Columns for one task each: few tasks, for waking a thread takes time, of bounded size."""
+    fitting = max(1, _GROUP_BYTES // (8 * max(n_rows, 1)))
+    size = min(-(-n_columns // (2 * n_threads)), fitting)
+    return [range(first, min(first + size, n_columns)) for first in range(0, n_columns, size)]

@@ -16,10 +16,10 @@ from glassleaf.fit.models.elimination import eliminate
 from glassleaf.fit.models.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 from glassleaf.fit.models.penalty_choice import with_best_alpha
 from glassleaf.fit.models.units import NodeModel, Standardizing
-from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
-from glassleaf.tables.design import Layout
+from glassleaf.rows.settings import Settings
+from glassleaf.tables.design import Design
 
 Floats = NDArray[np.float64]
 
@@ -48,14 +48,6 @@ _TOGETHER = 128
 
 
 @dataclass(frozen=True)
-class Shrinkage:
-    """What the penalty pulls towards, and whether its strength is chosen for every node."""
-
-    to_parent: bool = False
-    is_chosen: bool = False
-
-
-@dataclass(frozen=True)
 class SideFit:
     """A model that one Newton step made, its penalized loss, and what the step was taken on."""
 
@@ -80,13 +72,19 @@ class LinearModels:
     uses_columns = True
 
     def __init__(
-        self, backend: Backend, layout: Layout, loss: Loss, penalty: Penalty, shrinkage: Shrinkage
+        self,
+        backend: Backend,
+        design: Design,
+        settings: Settings,
+        signs: NDArray[np.int8] | None = None,
     ) -> None:
+        """``signs`` are those that the weights of input columns may have (see ``Roles``)."""
+        lower, upper = _bounds(design, signs)
         self._backend = backend
-        self._layout = layout
-        self._loss = loss
-        self._penalty = penalty
-        self._shrinkage = shrinkage
+        self._layout = design.layout
+        self._loss = settings.loss
+        self._settings = settings
+        self._penalty = Penalty(settings.alpha, settings.l1_ratio, lower, upper)
 
     def root(self, start: Floats) -> NodeModel:
         """The root's model before it is fitted; dense columns are standardized already."""
@@ -167,7 +165,7 @@ class LinearModels:
 
     def _start_from(self, model: NodeModel, parent: NodeModel) -> None:
         model.adopt(*parent.raw_parameters())
-        model.towards = model.theta[:, :-1] if self._shrinkage.to_parent else None
+        model.towards = model.theta[:, :-1] if self._settings.shrinks_to_parent else None
 
     def _measure(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Count the rows and take the moments of their columns."""
@@ -239,7 +237,7 @@ class LinearModels:
         way, and a strong penalty seems to cost little.
         """
         is_flat = not model.theta[:, :-1].any()
-        return self._shrinkage.is_chosen and not self._loss.is_quadratic and is_flat
+        return self._settings.is_alpha_chosen and not self._loss.is_quadratic and is_flat
 
     def _fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         fits = {node: self._new_fit(model) for node, model in zip(ids, models, strict=True)}
@@ -267,7 +265,7 @@ class LinearModels:
 
     def _new_fit(self, model: NodeModel) -> _Fitting:
         choose = None
-        if self._shrinkage.is_chosen:
+        if self._settings.is_alpha_chosen:
 
             def choose(penalty: Penalty, sums: Sums) -> Penalty:
                 return with_best_alpha(penalty, sums, model.theta, model.weight, self._loss)
@@ -372,7 +370,7 @@ class LinearModels:
         units = Standardizing(self._layout, mean, spread)
         slope = units.gradients(sides.gradient[:, 0])
         hessian = units.grams(sides.hessian[:, 0])
-        distance = np.zeros_like(mean) if self._shrinkage.to_parent else coef[0] * spread
+        distance = np.zeros_like(mean) if self._settings.shrinks_to_parent else coef[0] * spread
         slope[:, :-1] += self._penalty.l2 * distance
         diagonal = np.arange(size)
         hessian[:, diagonal, diagonal] += self._penalty.l2
@@ -419,6 +417,17 @@ class LinearModels:
             parts = on_rows.n_parts(model.count // self._backend.n_shards)
             tasks += [(node, part, parts, *given, self._loss) for part in range(parts)]
         self._backend.each(on_rows.set_residuals, tasks)
+
+
+def _bounds(design: Design, signs: NDArray[np.int8] | None) -> tuple[Floats | None, Floats | None]:
+    """The bounds that signs of input columns put on the weights of stored columns."""
+    if signs is None or not signs.any():
+        return None, None
+    of_term = np.zeros(design.terms.n_terms)
+    constrained = np.flatnonzero(signs)
+    of_term[design.terms.first_term[constrained]] = signs[constrained]
+    of_column = of_term[design.layout.term]
+    return np.where(of_column > 0, 0.0, -np.inf), np.where(of_column < 0, 0.0, np.inf)
 
 
 def _with_fewer(weights: Floats, is_left_out: NDArray[np.bool_], hessian: Floats) -> Floats:

@@ -22,9 +22,10 @@ from glassleaf.fit.models.units import NodeModel
 from glassleaf.fit.splits.candidates import TIE, Border, FeatureGains, Split, is_larger
 from glassleaf.fit.splits.rescore import Sides
 from glassleaf.fit.splits.short_numbers import n_digits, shortest_between, without_noise
-from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
+from glassleaf.rows.plan import Plan
+from glassleaf.rows.settings import Settings
 from glassleaf.tables.binning import FeatureBins
 from glassleaf.tables.cells import ANY_NUMBER
 from glassleaf.tables.design import Layout, Terms
@@ -88,18 +89,17 @@ class _Near:
 def move_borders(
     backend: Backend,
     models: LinearModels,
-    loss: Loss,
-    layout: Layout,
-    terms: Terms,
-    min_count: int,
-    tolerance: float | None,
+    plan: Plan,
+    settings: Settings,
     chosen: Sequence[Movable],
 ) -> list[Split | None]:
     """The splits, each at the place near it that its two models like best, with its exact gain.
 
-    None for those that stay. With a ``tolerance``, at a short number that costs no more than this
-    share of the gain.
+    None for those that stay. Where thresholds are rounded, at a short number that costs no more
+    than the tolerated share of the gain.
     """
+    layout, terms = plan.design.layout, plan.design.terms
+    loss, tolerance = settings.loss, settings.round_thresholds
     near = []
     for movable in chosen:
         split, place = movable.split, _dense_place(layout, terms, movable.split)
@@ -110,7 +110,7 @@ def move_borders(
     tasks = [(*own.task, *_side_models(models, own.movable), loss) for own in near]
     moved: list[tuple[_Near, Split]] = []
     for own, rows in zip(near, backend.sum(on_rows.border_rows, tasks), strict=True):
-        found = _moved(own, rows, min_count, tolerance)
+        found = _moved(own, rows, plan.min_count(settings), tolerance)
         if found is not None:
             moved.append((own, found))
     tasks = []

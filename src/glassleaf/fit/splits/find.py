@@ -21,14 +21,14 @@ from glassleaf.fit.splits.candidates import (
     rivals,
     shortlist,
 )
-from glassleaf.fit.splits.gains import Question, block_gains, complete, node_extent
+from glassleaf.fit.splits.gains import block_gains, complete, node_extent
 from glassleaf.fit.splits.rescore import Shortlist, Sides, best_rescored
 from glassleaf.fit.splits.short_numbers import n_digits
-from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
-from glassleaf.tables.binning import WHOLE, Block
-from glassleaf.tables.design import Layout, Terms
+from glassleaf.rows.plan import Plan
+from glassleaf.rows.settings import Settings
+from glassleaf.tables.binning import WHOLE
 
 Floats = NDArray[np.float64]
 
@@ -48,33 +48,6 @@ class Models(Protocol):
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None: ...
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When to stop."""
-
-    max_depth: int | None
-    max_leaf_nodes: int | None
-    min_count: int
-    min_gain: float
-    significance: float = 1.0
-
-
-@dataclass(frozen=True)
-class SplitSearch:
-    """Where and by what nodes are split."""
-
-    blocks: Sequence[Block]
-    layout: Layout
-    terms: Terms
-    question: Question
-    standardized: bool
-    n_classes: int
-    loss: Loss
-    rescore: int
-    refine: bool
-    rounding: float | None
-
-
 @dataclass
 class Node:
     """A node while the tree grows; ``children`` is set when it is split."""
@@ -90,52 +63,95 @@ class Node:
 def find_splits(
     backend: Backend,
     models: Models,
-    search: SplitSearch,
-    limits: Limits,
+    plan: Plan,
+    settings: Settings,
     nodes: Sequence[Node],
     root: Node,
 ) -> None:
     """Give every node that may be split its best split."""
-    able = [node for node in nodes if _may_split(node, limits)]
-    if not able or not search.blocks:
+    able = [node for node in nodes if _may_split(node, plan, settings)]
+    if not able or not plan.blocks:
         return
-    ids = [node.id for node in able]
-    question = search.question
-    if question.criterion.uses == "gradient":
-        models.set_vectors(ids, [node.model for node in able])
-    else:
-        tasks = []
-        for node in able:
-            n_parts = on_rows.n_parts(node.model.count // backend.n_shards)
-            tasks += [(node.id, part, n_parts, search.n_classes) for part in range(n_parts)]
-        backend.each(on_rows.set_target, tasks)
-    found = all_gains(backend, models, search, able, root)
-    least = limits.min_gain * root.model.loss
-    looked_at = _best_splits(backend, models, search, limits, able, found)
+    _set_vectors(backend, models, settings, able)
+    found = all_gains(backend, plan, settings, able, root)
+    least = settings.min_gain * root.model.loss
+    looked_at = _best_splits(backend, models, settings, able, found)
     movable = []
     for node, (split, sides) in zip(able, looked_at, strict=True):
-        if split is None or not split.gain > least or split.p_value > limits.significance:
+        if split is None or not split.gain > least or split.p_value > settings.significance:
             continue
         node.split = split
-        if search.rescore and sides is not None:
+        if settings.rescore and sides is not None:
             along = next(own for own in found[node.id] if own.feature.column == split.column)
             movable.append((node, Movable(node.id, node.model, sides, along)))
-        elif search.rounding is not None:
-            node.split = readable(found[node.id], split, search.rounding)
+        elif settings.round_thresholds is not None:
+            node.split = readable(found[node.id], split, settings.round_thresholds)
     if movable:
         assert isinstance(models, LinearModels)
-        if search.rounding is not None:
-            _shorten(backend, models, search, search.rounding, movable)
-        _move(backend, models, search, movable)
+        if settings.round_thresholds is not None:
+            _shorten(backend, models, settings, settings.round_thresholds, movable)
+        _move(backend, models, plan, settings, movable)
     for node in able:
         if node.split is not None:
             node.rivals = rivals(found[node.id], node.split)
 
 
+def _may_split(node: Node, plan: Plan, settings: Settings) -> bool:
+    deep_enough = settings.max_depth is not None and node.depth >= settings.max_depth
+    return not deep_enough and node.model.count >= 2 * plan.min_count(settings)
+
+
+def _set_vectors(
+    backend: Backend, models: Models, settings: Settings, nodes: Sequence[Node]
+) -> None:
+    """Store with every row what the criterion sums."""
+    if settings.criterion.uses == "gradient":
+        models.set_vectors([node.id for node in nodes], [node.model for node in nodes])
+        return
+    tasks = []
+    for node in nodes:
+        n_parts = on_rows.n_parts(node.model.count // backend.n_shards)
+        tasks += [(node.id, part, n_parts, settings.n_classes) for part in range(n_parts)]
+    backend.each(on_rows.set_target, tasks)
+
+
+def _best_splits(
+    backend: Backend,
+    models: Models,
+    settings: Settings,
+    nodes: Sequence[Node],
+    found: dict[int, list[FeatureGains]],
+) -> Sequence[tuple[Split | None, Sides | None]]:
+    """The best split of every node, by the criterion or, then with its sides, by a close look."""
+    is_tested = settings.significance < 1
+    floors = [_NO_GAIN * node.model.weight * _gain_unit(settings, node) for node in nodes]
+    best = [best_split(found[node.id], floor) for node, floor in zip(nodes, floors, strict=True)]
+    if not (settings.rescore or is_tested):
+        return [(split, None) for split in best]
+    assert isinstance(models, LinearModels)
+    lists = []
+    for node, floor, split in zip(nodes, floors, best, strict=True):
+        own = found[node.id]
+        splits = shortlist(own, settings.rescore, floor) if settings.rescore else [split]
+        n_candidates = sum(feature.n_choices for feature in own)
+        lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
+    looked_at = best_rescored(backend, models, settings.loss, lists, is_tested)
+    return [(None if sides is None else sides.split, sides) for sides in looked_at]
+
+
+def _gain_unit(settings: Settings, node: Node) -> float:
+    """The largest unit of a gradient's entries, squared: 1 but where columns are raw."""
+    is_raw = settings.renormalize is None and not settings.standardized
+    if not (is_raw and settings.uses_columns):
+        return 1.0
+    units = fixed_units(node.model, node.model, standardized=False)
+    return float(max(1.0, (units.factor**2 + units.shift**2).max(initial=0.0)))
+
+
 def _shorten(
     backend: Backend,
     models: LinearModels,
-    search: SplitSearch,
+    settings: Settings,
     tolerance: float,
     movable: Sequence[tuple[Node, Movable]],
 ) -> None:
@@ -145,7 +161,7 @@ def _shorten(
         Shortlist(node.id, node.model, [split], 1.0)
         for (node, _), split in zip(movable, short, strict=True)
     ]
-    looked_at = best_rescored(backend, models, search.loss, lists, tested=False)
+    looked_at = best_rescored(backend, models, settings.loss, lists, tested=False)
     for (node, own), sides in zip(movable, looked_at, strict=True):
         if sides is not None and sides.split.gain >= (1.0 - tolerance) * own.split.gain:
             node.split = sides.split
@@ -154,16 +170,14 @@ def _shorten(
 def _move(
     backend: Backend,
     models: LinearModels,
-    search: SplitSearch,
+    plan: Plan,
+    settings: Settings,
     movable: Sequence[tuple[Node, Movable]],
 ) -> None:
     """Put the borders of splits where their two models lose least."""
-    found = move_borders(
-        backend, models, search.loss, search.layout, search.terms, search.question.min_count,
-        search.rounding, [own for _, own in movable],
-    )  # fmt: skip
+    found = move_borders(backend, models, plan, settings, [own for _, own in movable])
     for (node, _), moved in zip(movable, found, strict=True):
-        if moved is not None and not _is_shorter(node.split, moved, search.rounding):
+        if moved is not None and not _is_shorter(node.split, moved, settings.round_thresholds):
             node.split = moved
 
 
@@ -174,71 +188,27 @@ def _is_shorter(split: Split | None, moved: Split, rounding: float | None) -> bo
     return n_digits(split.threshold) < n_digits(moved.threshold)
 
 
-def _best_splits(
-    backend: Backend,
-    models: Models,
-    search: SplitSearch,
-    limits: Limits,
-    nodes: Sequence[Node],
-    found: dict[int, list[FeatureGains]],
-) -> Sequence[tuple[Split | None, Sides | None]]:
-    """The best split of every node, by the criterion or, then with its sides, by a close look."""
-    is_tested = limits.significance < 1
-    floors = [_NO_GAIN * node.model.weight * _gain_unit(models, search, node) for node in nodes]
-    best = [best_split(found[node.id], floor) for node, floor in zip(nodes, floors, strict=True)]
-    if not (search.rescore or is_tested):
-        return [(split, None) for split in best]
-    assert isinstance(models, LinearModels)
-    lists = []
-    for node, floor, split in zip(nodes, floors, best, strict=True):
-        own = found[node.id]
-        splits = shortlist(own, search.rescore, floor) if search.rescore else [split]
-        n_candidates = sum(feature.n_choices for feature in own)
-        lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
-    looked_at = best_rescored(backend, models, search.loss, lists, is_tested)
-    return [(None if sides is None else sides.split, sides) for sides in looked_at]
-
-
-def _may_split(node: Node, limits: Limits) -> bool:
-    deep_enough = limits.max_depth is not None and node.depth >= limits.max_depth
-    return not deep_enough and node.model.count >= 2 * limits.min_count
-
-
-def _gain_unit(models: Models, search: SplitSearch, node: Node) -> float:
-    """The largest unit of a gradient's entries, squared: 1 but where columns are raw."""
-    is_raw = search.question.renormalizer.has_fixed_units and not search.standardized
-    if not (is_raw and search.question.criterion.uses == "gradient" and models.uses_columns):
-        return 1.0
-    units = fixed_units(node.model, node.model, standardized=False)
-    return float(max(1.0, (units.factor**2 + units.shift**2).max(initial=0.0)))
-
-
 def all_gains(
-    backend: Backend, models: Models, search: SplitSearch, nodes: Sequence[Node], root: Node
+    backend: Backend, plan: Plan, settings: Settings, nodes: Sequence[Node], root: Node
 ) -> dict[int, list[FeatureGains]]:
     """Gains of all candidates of several nodes."""
-    question = search.question
-    columns = question.criterion.uses == "gradient" and models.uses_columns
-    renormalizer = question.renormalizer if columns else None
-    squares = renormalizer is not None and renormalizer.needs_squares
-    ranges = renormalizer is not None and renormalizer.needs_ranges
-    sums_of = (search.layout.n_columns if columns else 0, squares, ranges)
+    columns, layout = settings.uses_columns, plan.design.layout
+    squares, ranges = columns and settings.needs_squares, columns and settings.needs_ranges
+    sums_of = (layout.n_columns if columns else 0, squares, ranges)
     wholes = backend.sum(on_rows.bin_sums, [(node.id, -1, 1, *sums_of) for node in nodes])
     tasks = [
         (node.id, index, block.n_bins, *sums_of)
         for node in nodes
-        for index, block in enumerate(search.blocks)
+        for index, block in enumerate(plan.blocks)
     ]
     known = {}
     for node, found_sums in zip(nodes, wholes, strict=True):
-        whole = complete(WHOLE, found_sums, found_sums, search.layout) if columns else found_sums
-        known[node.id] = (whole, _units(node, root, whole, search) if columns else NO_UNITS)
+        whole = complete(WHOLE, found_sums, found_sums, layout) if columns else found_sums
+        known[node.id] = (whole, _units(node, root, whole, settings) if columns else NO_UNITS)
 
     def score(task: tuple[int, int, int, int, bool, bool], sums: on_rows.BinSums) -> Any:
         node, index = task[:2]
-        whole, units = known[node]
-        block = search.blocks[index]
-        return block_gains(block, index, sums, whole, search.layout, units, question)
+        return block_gains(plan, settings, index, sums, *known[node])
 
     found: dict[int, list[FeatureGains]] = {node.id: [] for node in nodes}
     for task, gains in zip(tasks, backend.sum(on_rows.bin_sums, tasks, then=score), strict=True):
@@ -246,8 +216,8 @@ def all_gains(
     return found
 
 
-def _units(node: Node, root: Node, whole: on_rows.BinSums, search: SplitSearch) -> NodeUnits:
-    units = fixed_units(node.model, root.model, search.standardized)
+def _units(node: Node, root: Node, whole: on_rows.BinSums, settings: Settings) -> NodeUnits:
+    units = fixed_units(node.model, root.model, settings.standardized)
     return units if whole.low is None else replace(units, extent=node_extent(whole))
 
 

@@ -9,7 +9,6 @@ all borders are candidates.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,30 +16,17 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf._kernels.scratch import scratch
-from glassleaf.criteria import Criterion, GradientGain, Side
+from glassleaf.criteria import GradientGain, Side
 from glassleaf.fit.models.units import NodeUnits
 from glassleaf.fit.splits.candidates import FeatureGains
-from glassleaf.fit.splits.renormalizers import Renormalizer, SideSums, ZScore
+from glassleaf.fit.splits.renormalizers import RENORMALIZERS, SideSums, ZScore
 from glassleaf.rows.passes import BinSums
+from glassleaf.rows.plan import Plan
+from glassleaf.rows.settings import Settings
 from glassleaf.tables.binning import Block, FeatureBins
 from glassleaf.tables.design import Layout
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of the sums: the criterion, its units, and the smallest side allowed."""
-
-    criterion: Criterion
-    renormalizer: Renormalizer
-    min_count: int
-    subsets: bool = False
-
-    @property
-    def is_the_papers(self) -> bool:
-        """Whether a kernel has all gains at once; classes derived from these may differ."""
-        return type(self.criterion) is GradientGain and type(self.renormalizer) is ZScore
 
 
 def complete(block: Block, sums: BinSums, whole: BinSums, layout: Layout) -> BinSums:
@@ -97,21 +83,16 @@ def node_extent(whole: BinSums) -> Floats:
 
 
 def block_gains(
-    block: Block,
-    index: int,
-    sums: BinSums,
-    whole: BinSums,
-    layout: Layout,
-    units: NodeUnits,
-    question: Question,
+    plan: Plan, settings: Settings, index: int, sums: BinSums, whole: BinSums, units: NodeUnits
 ) -> list[FeatureGains]:
     """Gains of all candidates of a block; ``whole`` are the (complete) sums of the node."""
-    sums = complete(block, sums, whole, layout)
+    block = plan.blocks[index]
+    sums = complete(block, sums, whole, plan.design.layout)
     first_bin, n_values, categorical = block.arrays
     missing = sums.count[first_bin + n_values] > 0
     orders: list[NDArray[np.intp] | None] = [None] * len(first_bin)
     sorted_sums = sums
-    if question.subsets and categorical.any():
+    if settings.subsets and categorical.any():
         orders = [
             category_order(sums, first, feature, units) if feature.is_categorical else None
             for first, feature in block
@@ -121,7 +102,8 @@ def block_gains(
         categorical = np.zeros_like(categorical)
     n_candidates = np.where(categorical, n_values + 1, np.where(missing, 2, 1) * n_values)
     shape = (first_bin, n_values, categorical, missing)
-    all_gains = _gains(sorted_sums, shape, int(n_candidates.sum()), units, question)
+    min_count = plan.min_count(settings)
+    all_gains = _gains(sorted_sums, shape, int(n_candidates.sum()), units, settings, min_count)
     found, end = [], 0
     for k, (first, feature) in enumerate(block):
         start, end = end, end + int(n_candidates[k])
@@ -224,14 +206,17 @@ def _gains(
     shape: tuple[NDArray[Any], ...],
     n_candidates: int,
     units: NodeUnits,
-    question: Question,
+    settings: Settings,
+    min_count: int,
 ) -> Floats:
     """Gain of every candidate, minus infinity where a side is too small."""
-    moments = sums.moments if question.is_the_papers else None
-    if moments is not None:  # a kernel does without those of the sides
+    # Of the paper's criterion a kernel has all gains at once; classes derived from it may differ.
+    is_the_papers = type(settings.criterion) is GradientGain and settings.renormalize == "zscore"
+    moments = sums.moments if is_the_papers else None
+    if moments is not None:  # the kernel does without those of the sides
         sums = BinSums(sums.count, sums.values)
     left, right = _both_sides(sums, shape, n_candidates)
-    allowed = np.minimum(left.count, right.count) >= question.min_count
+    allowed = np.minimum(left.count, right.count) >= min_count
     allowed &= np.minimum(left.weight, right.weight) > 0
     if moments is not None:
         gains = np.where(allowed, 0.0, -np.inf)
@@ -240,11 +225,12 @@ def _gains(
         _kernels.zscore_gains(flat, left.values, right.values, *shape, floor, gains)
         return gains
     with np.errstate(divide="ignore", invalid="ignore"):  # such sides are not allowed
-        both = [_side(side, units, question) for side in (left, right)]
-        return np.where(allowed, question.criterion.gain(*both), -np.inf)
+        both = [_side(side, units, settings) for side in (left, right)]
+        return np.where(allowed, settings.criterion.gain(*both), -np.inf)
 
 
-def _side(side: SideSums, units: NodeUnits, question: Question) -> Side:
+def _side(side: SideSums, units: NodeUnits, settings: Settings) -> Side:
     if side.moments is None:
         return Side(side.count, side.weight, side.slopes)
-    return Side(side.count, side.weight, question.renormalizer.gradient(side, units))
+    renormalizer = RENORMALIZERS[settings.renormalize]
+    return Side(side.count, side.weight, renormalizer.gradient(side, units))

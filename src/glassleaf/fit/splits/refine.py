@@ -19,9 +19,11 @@ from glassleaf.criteria import Side
 from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.models.units import NodeModel
 from glassleaf.fit.splits.candidates import Split, best_split, readable
-from glassleaf.fit.splits.find import Node, SplitSearch, all_gains, route
+from glassleaf.fit.splits.find import Node, all_gains, route
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
+from glassleaf.rows.plan import Plan
+from glassleaf.rows.settings import Settings
 
 Floats = NDArray[np.float64]
 
@@ -62,12 +64,13 @@ class _Attempt:
 def refine(
     backend: Backend,
     models: LinearModels,
-    search: SplitSearch,
+    plan: Plan,
+    settings: Settings,
     nodes: Sequence[Node],
     chosen: Sequence[Node],
 ) -> None:
     """Refine the splits of some nodes whose children are leaves, in place."""
-    search = replace(search, question=replace(search.question, criterion=Reassignment()))
+    settings = replace(settings, criterion=Reassignment())
     active = []
     for node in chosen:
         if node.split is not None and node.children is not None:
@@ -76,20 +79,25 @@ def refine(
                 attempt = _Attempt(node, left, right, node.split, (left.model, right.model))
                 active.append(attempt)
     for _ in range(_MAX_STEPS):
-        active = _step(backend, models, search, active)
+        active = _step(backend, models, plan, settings, active)
         if not active:
             return
 
 
 def _step(
-    backend: Backend, models: LinearModels, search: SplitSearch, active: Sequence[_Attempt]
+    backend: Backend,
+    models: LinearModels,
+    plan: Plan,
+    settings: Settings,
+    active: Sequence[_Attempt],
 ) -> list[_Attempt]:
     """One step of every node; those that took it."""
     if not active:
         return []
-    current = _set_differences(backend, models, search, active)
+    current = _set_differences(backend, models, settings, active)
     _merge(backend, active)
-    found = all_gains(backend, models, search, [attempt.node for attempt in active], active[0].node)
+    nodes = [attempt.node for attempt in active]
+    found = all_gains(backend, plan, settings, nodes, active[0].node)
     moving, before = [], []
     for attempt, now in zip(active, current, strict=True):
         attempt.models = (attempt.left.model, attempt.right.model)
@@ -97,12 +105,12 @@ def _step(
         attempt.split = attempt.node.split
         better = best_split(found[attempt.node.id], now + 2 * _WORTH_A_STEP * attempt.objective)
         if better is not None:
-            if search.rounding is not None:
-                better = readable(found[attempt.node.id], better, search.rounding)
+            if settings.round_thresholds is not None:
+                better = readable(found[attempt.node.id], better, settings.round_thresholds)
             attempt.node.split = replace(better, gain=attempt.split.gain)
             moving.append(attempt)
             before.append(attempt.objective)
-    route(backend, [attempt.node for attempt in active])
+    route(backend, nodes)
     return _refit(backend, models, moving, before)
 
 
@@ -138,12 +146,12 @@ def _refit(
 
 
 def _set_differences(
-    backend: Backend, models: LinearModels, search: SplitSearch, active: Sequence[_Attempt]
+    backend: Backend, models: LinearModels, settings: Settings, active: Sequence[_Attempt]
 ) -> list[float]:
     """Store every row's loss on the left minus that on the right; returns where splits stand."""
     tasks = [
         (child.id, *models.at_rows(attempt.left.model), *models.at_rows(attempt.right.model),
-         search.loss)
+         settings.loss)
         for attempt in active
         for child in attempt.children
     ]  # fmt: skip

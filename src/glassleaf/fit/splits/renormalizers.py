@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.fit.models.units import NodeUnits
+from glassleaf.rows.settings import Renormalization
 
 Floats = NDArray[np.float64]
 
@@ -57,10 +58,6 @@ class SideSums:
 class Renormalizer(Protocol):
     """Gradient of one side by all parameters, in the side's own units."""
 
-    needs_squares: bool
-    needs_ranges: bool
-    has_fixed_units: bool  # the same on all sides
-
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats: ...
 
 
@@ -81,10 +78,6 @@ def change_units(columns: Floats, intercept: Floats, factor: Floats, shift: Floa
 class Unchanged:
     """No renormalization: gradients in fixed units, raw or standardized over all rows."""
 
-    needs_squares = False
-    needs_ranges = False
-    has_fixed_units = True
-
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
         return change_units(side.column_slopes, side.slopes, node.factor, node.shift)
 
@@ -92,10 +85,6 @@ class Unchanged:
 @dataclass(frozen=True)
 class ZScore:
     """Mean 0 and standard deviation 1 on the side: ``a = 1 / sigma, c = -mu / sigma``."""
-
-    needs_squares = True
-    needs_ranges = False
-    has_fixed_units = False
 
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
         assert side.moments is not None
@@ -117,10 +106,6 @@ class ZScore:
 class MinMax:
     """Range 0 to 1 on the side: ``a = 1 / (max - min), c = -min / (max - min)``."""
 
-    needs_squares = False
-    needs_ranges = True
-    has_fixed_units = False
-
     def gradient(self, side: SideSums, node: NodeUnits) -> Floats:
         assert side.low is not None and side.high is not None
         extent = side.high - side.low
@@ -130,7 +115,7 @@ class MinMax:
         return change_units(side.column_slopes, side.slopes, factor, shift)
 
 
-RENORMALIZERS: dict[str | None, Renormalizer] = {
+RENORMALIZERS: dict[Renormalization, Renormalizer] = {
     None: Unchanged(),
     "zscore": ZScore(),
     "minmax": MinMax(),

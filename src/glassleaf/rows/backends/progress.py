@@ -62,7 +62,7 @@ class Observed:
         self._level = _PREPARING
         self._n_passes = 0
         self._growing_since = np.nan
-        self.n_rows = 0
+        self._n_rows = 0
 
     @property
     def n_shards(self) -> int:
@@ -72,11 +72,11 @@ class Observed:
     def largest_summary(self) -> float:
         return self._backend.largest_summary
 
-    def start_level(self, depth: int) -> None:
+    def start_level(self, depth: int, n_rows: int) -> None:
         """From now on passes are those of nodes of this depth."""
         if self._level == _PREPARING:
             self._growing_since = time.perf_counter()
-        self._level = depth
+        self._level, self._n_rows = depth, n_rows
 
     def become(self, function: Callable[..., Any], *given: Any) -> None:
         start = time.perf_counter()
@@ -116,7 +116,7 @@ class Observed:
             self._level,
             tuple(sorted(nodes)),
             self._n_passes,
-            self.n_rows,
+            self._n_rows,
             now - start,
             left,
         )
@@ -137,6 +137,12 @@ def reported(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def is_watched() -> bool:
-    """Whether anyone listens to the passes of a fit."""
-    return _log.isEnabledFor(logging.DEBUG)
+def observed(backend: Backend, max_depth: int | None) -> Backend:
+    """The backend of a fit, whose passes are reported if anyone listens."""
+    return Observed(backend, max_depth) if _log.isEnabledFor(logging.DEBUG) else backend
+
+
+def start_level(backend: Backend, depth: int, n_rows: int) -> None:
+    """Tell whoever listens that the passes to come are those of nodes of this depth."""
+    if isinstance(backend, Observed):
+        backend.start_level(depth, n_rows)

@@ -8,7 +8,7 @@ so.
 There is a module per kind of pass: ``models`` (loss, gradient, Hessian; ``segments`` has them of
 several sets of rows at once), ``bins`` (sums per bin) and ``routing``. ``data`` are the rows
 themselves, ``statistics`` what is known of them before their model, ``curves`` columns made of
-others.
+others, ``custom`` the passes of models of your own.
 
 Dense columns are standardized over all rows. Where those of a node lie so far out or so close
 together that sums of squares would lose digits, ``move_dense`` puts them into the node's own units.
@@ -24,6 +24,7 @@ from glassleaf.rows.passes.bins import (
     set_target,
 )
 from glassleaf.rows.passes.curves import DrawnCurve, curve_products, drawn_curves, set_curves
+from glassleaf.rows.passes.custom import WeakModel, fit_custom, set_custom_gradients
 from glassleaf.rows.passes.data import (
     LEFT,
     NEITHER,
@@ -59,6 +60,7 @@ __all__ = [
     "Ranges",
     "Rows",
     "SegmentSums",
+    "WeakModel",
     "bin_sums",
     "border_rows",
     "clip_dense",
@@ -66,6 +68,7 @@ __all__ = [
     "cover",
     "curve_products",
     "drawn_curves",
+    "fit_custom",
     "held_loss",
     "merge",
     "model_sums",
@@ -78,6 +81,7 @@ __all__ = [
     "route",
     "segment_sums",
     "set_curves",
+    "set_custom_gradients",
     "set_loss_differences",
     "set_newton_residuals",
     "set_residuals",

@@ -1,9 +1,9 @@
-"""Parts of the rows become what a tree grows on, however the rows are cut."""
+"""What is learned of all rows does not depend on how they are cut."""
 
 import numpy as np
 import pytest
 
-from glassleaf.rows.build import draw_held_out
+from glassleaf.rows.plan import draw_held_out
 from glassleaf.rows.summarize import Part
 
 

@@ -1,0 +1,97 @@
+"""Everything that a fit is told besides the data: settings, and the roles of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.criteria import Criterion
+from glassleaf.losses import Loss
+from glassleaf.rows.passes.custom import WeakModel
+
+Bools = NDArray[np.bool_]
+Renormalization = Literal["zscore", "minmax"] | None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each column is and may be used for; ``signs`` are those that its weights may have.
+
+    A sign is 1 (a prediction must not fall as the column rises), -1 or 0 (free). A column with a
+    sign does not split: then no change of it leads to another leaf, and what holds for every leaf
+    holds for the tree.
+    """
+
+    categorical: Bools
+    splits: Bools
+    leaves: Bools
+    signs: NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of a fit, checked and resolved."""
+
+    # the models of the nodes, and what holds them back
+    loss: Loss
+    n_classes: int
+    weak_model: WeakModel | None
+    alpha: float
+    is_alpha_chosen: bool  # for every node; ``alpha`` is where the choice begins
+    l1_ratio: float
+    shrinks_to_parent: bool
+    transform: str
+    curves: bool
+    # how large the tree grows
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    min_samples_leaf: int | float | None
+    min_gain: float
+    significance: float
+    ccp_alpha: float
+    held_out: np.random.RandomState | None  # draws the rows that choose the size
+    # how splits are found
+    criterion: Criterion
+    renormalize: Renormalization
+    standardized: bool
+    max_bins: int
+    subsets: bool
+    rescore: int
+    refine: bool
+    # what makes leaves and splits short to read
+    clamp: bool | tuple[float, float]
+    max_leaf_terms: int | None
+    round_thresholds: float | None
+    coef_digits: int | None
+    # resources
+    n_threads: int
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the models of the nodes are ours, and linear."""
+        return self.weak_model is None
+
+    @property
+    def uses_columns(self) -> bool:
+        """Whether gains are those of gradients by the weights of columns."""
+        return self.criterion.uses == "gradient" and self.is_linear
+
+    @property
+    def needs_squares(self) -> bool:
+        """Whether gains depend on the squares of columns."""
+        return self.renormalize == "zscore"
+
+    @property
+    def needs_ranges(self) -> bool:
+        """Whether gains depend on the ranges of columns, which cannot be subtracted."""
+        return self.renormalize == "minmax"
+
+    @property
+    def vector_width(self) -> int:
+        """Numbers that every row brings to the sums per bin, its weight among them."""
+        if self.criterion.uses == "target":
+            return (self.n_classes or 2) + 1
+        return self.loss.n_outputs + 1
