@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from glassleaf.fit.models.linear import LinearModels
-from glassleaf.fit.splits.find import Models, Node, find_splits, route
+from glassleaf.fit.models.protocol import Models
+from glassleaf.fit.splits.find import Node, find_splits, route
 from glassleaf.fit.splits.refine import refine
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.progress import start_level
@@ -35,9 +35,8 @@ def grow(
     while True:
         start_level(backend, fresh[0].depth, plan.n_rows)
         models.fit([node.id for node in fresh], [node.model for node in fresh])
-        if settings.refine:
-            assert isinstance(models, LinearModels)
-            refine(backend, models, plan, settings, nodes, chosen)
+        if settings.refine and models.linear is not None:
+            refine(backend, models.linear, plan, settings, nodes, chosen)
         find_splits(backend, models, plan, settings, fresh, root)
         frontier += [node for node in fresh if node.split is not None]
         n_leaves = (len(nodes) + 1) // 2

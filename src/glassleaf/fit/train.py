@@ -14,8 +14,9 @@ from glassleaf.fit.finish import narrow_leaves, rounded, shorten_leaves
 from glassleaf.fit.grow import grow
 from glassleaf.fit.models.custom import CustomModels
 from glassleaf.fit.models.linear import LinearModels
+from glassleaf.fit.models.protocol import Models
 from glassleaf.fit.prune import prune_by_held_out, prune_weakest
-from glassleaf.fit.splits.find import Models, Node
+from glassleaf.fit.splits.find import Node
 from glassleaf.fit.to_tree import to_tree
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.local import LocalBackend
@@ -57,17 +58,15 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
     """Grow a tree on the rows of a backend, whose shards are parts of a table."""
     _kernels.announce_compilation()
     backend = observed(backend, settings.max_depth)
-    if not settings.is_linear:
-        settings = replace(settings, curves=False, rescore=0, refine=False, significance=1.0)
     plan = learn(backend, names, roles, settings)
     backend.become(build_rows, plan, settings.vector_width, settings.n_threads)
-    if settings.curves:
+    if settings.curves and settings.is_linear:
         plan = with_curves(backend, plan, roles, settings)
     models = _models(backend, plan, roles, settings)
     nodes = grow(backend, models, plan, settings)
-    if isinstance(models, LinearModels):
-        nodes = _pruned(backend, models, nodes, settings)
-        _finish(backend, models, plan, nodes, settings)
+    if models.linear is not None:
+        nodes = _pruned(backend, models.linear, nodes, settings)
+        _finish(backend, models.linear, plan, nodes, settings)
     return to_tree(backend, nodes, plan, settings)
 
 

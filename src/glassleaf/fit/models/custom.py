@@ -49,9 +49,9 @@ class SklearnModel:
 
 
 class CustomModels:
-    """A user's weak model in every node; the same verbs as ``LinearModels``."""
+    """A user's weak model in every node."""
 
-    uses_columns = False
+    linear = None
 
     def __init__(self, backend: Backend, model: WeakModel, loss: Loss) -> None:
         self._backend = backend

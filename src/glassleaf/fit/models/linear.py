@@ -69,8 +69,6 @@ class _Fitting:
 class LinearModels:
     """Linear models of the nodes of one tree, fitted on sums."""
 
-    uses_columns = True
-
     def __init__(
         self,
         backend: Backend,
@@ -85,6 +83,10 @@ class LinearModels:
         self._loss = settings.loss
         self._settings = settings
         self._penalty = Penalty(settings.alpha, settings.l1_ratio, lower, upper)
+
+    @property
+    def linear(self) -> LinearModels:
+        return self
 
     def root(self, start: Floats) -> NodeModel:
         """The root's model before it is fitted; dense columns are standardized already."""

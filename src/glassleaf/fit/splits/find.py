@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.fit.models.linear import LinearModels
+from glassleaf.fit.models.protocol import Models
 from glassleaf.fit.models.units import NO_UNITS, NodeModel, NodeUnits, fixed_units
 from glassleaf.fit.splits.borders import Movable, move_borders
 from glassleaf.fit.splits.candidates import (
@@ -35,17 +36,6 @@ Floats = NDArray[np.float64]
 # A gain below this share of the rows' weight, times the gradients' units squared, is rounding
 # (residuals are of order 1).
 _NO_GAIN = 1e-18
-
-
-class Models(Protocol):
-    """What the loop asks of the models in the nodes; see ``linear_models``."""
-
-    uses_columns: bool
-
-    def root(self, start: Floats) -> NodeModel: ...
-    def children(self, ids: Sequence[int], parents: Sequence[NodeModel]) -> list[NodeModel]: ...
-    def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None: ...
-    def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None: ...
 
 
 @dataclass
@@ -86,11 +76,10 @@ def find_splits(
             movable.append((node, Movable(node.id, node.model, sides, along)))
         elif settings.round_thresholds is not None:
             node.split = readable(found[node.id], split, settings.round_thresholds)
-    if movable:
-        assert isinstance(models, LinearModels)
+    if models.linear is not None and movable:
         if settings.round_thresholds is not None:
-            _shorten(backend, models, settings, settings.round_thresholds, movable)
-        _move(backend, models, plan, settings, movable)
+            _shorten(backend, models.linear, settings, settings.round_thresholds, movable)
+        _move(backend, models.linear, plan, settings, movable)
     for node in able:
         if node.split is not None:
             node.rivals = rivals(found[node.id], node.split)
@@ -126,16 +115,15 @@ def _best_splits(
     is_tested = settings.significance < 1
     floors = [_NO_GAIN * node.model.weight * _gain_unit(settings, node) for node in nodes]
     best = [best_split(found[node.id], floor) for node, floor in zip(nodes, floors, strict=True)]
-    if not (settings.rescore or is_tested):
+    if models.linear is None or not (settings.rescore or is_tested):
         return [(split, None) for split in best]
-    assert isinstance(models, LinearModels)
     lists = []
     for node, floor, split in zip(nodes, floors, best, strict=True):
         own = found[node.id]
         splits = shortlist(own, settings.rescore, floor) if settings.rescore else [split]
         n_candidates = sum(feature.n_choices for feature in own)
         lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
-    looked_at = best_rescored(backend, models, settings.loss, lists, is_tested)
+    looked_at = best_rescored(backend, models.linear, settings.loss, lists, is_tested)
     return [(None if sides is None else sides.split, sides) for sides in looked_at]
 
 
