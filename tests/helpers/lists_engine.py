@@ -112,10 +112,10 @@ def _become(shard, function, given):
 def _each(shard, function, tasks):
     content = pickle.loads(shard)
     for task in tasks:
-        function(content, *task)
+        function(content, task)
     return content
 
 
 def _results(shard, function, tasks):
     content = pickle.loads(shard)
-    return [function(content, *task) for task in tasks]
+    return [function(content, task) for task in tasks]

@@ -16,7 +16,7 @@ from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
 from glassleaf.estimators.base import ModelTree, Target, all_or_nothing
 from glassleaf.losses import BinaryLogLoss, Loss, MulticlassLogLoss
-from glassleaf.rows.backends import Backend
+from glassleaf.rows.backends import Backend, total
 from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import NO_ROWS, count_labels, encode_labels, is_partitioned
@@ -178,7 +178,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
 
     def _encode_pieces(self, backend: Backend) -> NDArray[Any]:
         """Learn the classes, and put their codes and weights into the parts."""
-        found = backend.sum(count_labels, [()])[0]
+        found = total(backend, count_labels)
         kinds = {isinstance(label, str) for label in found.rows}
         if len(kinds) > 1:
             raise TypeError("y holds text in some partitions and numbers in others.")

@@ -87,8 +87,8 @@ def with_curves(backend: Backend, plan: Plan, roles: Roles, settings: Settings) 
         plan = replace(plan, design=straight.with_curves(curves))
         layout, newest = plan.design.layout, on_rows.drawn_curves(plan.design)[best]
         models = LinearModels(backend, plan.design, settings)
-        backend.each(on_rows.widen, [()])
-        backend.each(on_rows.set_curves, [(0, [newest], layout.center, layout.scale)])
+        task = on_rows.CurvesTask(0, [newest], layout.center, layout.scale)
+        backend.each(on_rows.add_curves, [task])
     return plan
 
 
@@ -115,16 +115,17 @@ def _bin_residuals(
     The noise is the mean square of a gradient per unit of curvature: the variance of a row's
     residual times its curvature.
     """
-    parts = on_rows.n_parts(root.count // backend.n_shards)
-    given = models.at_rows(root)
-    tasks = [(0, part, parts, *given, settings.loss) for part in range(parts)]
+    n_parts = on_rows.n_parts(root.count // backend.n_shards)
+    model = models.at_rows(root)
+    tasks = [
+        on_rows.ResidualsTask(0, part, n_parts, model, settings.loss) for part in range(n_parts)
+    ]
     backend.each(on_rows.set_newton_residuals, tasks)
     n_outputs = len(root.theta)
-    squares = backend.sum(on_rows.residual_squares, [(0, n_outputs)])[0]
-    plain = (0, False, False)
-    whole = backend.sum(on_rows.bin_sums, [(0, -1, 1, *plain)])[0]
+    squares = backend.sum(on_rows.residual_squares, [on_rows.SquaresTask(0, n_outputs)])[0]
+    whole = backend.sum(on_rows.whole_sums, [on_rows.WholeTask(0)])[0]
     whole = complete(WHOLE, whole, whole, plan.design.layout)
-    asked = [(0, index, block.n_bins, *plain) for index, block in enumerate(plan.blocks)]
+    asked = [on_rows.BinTask(0, k, block.n_bins) for k, block in enumerate(plan.blocks)]
     found = {}
     for block, sums in zip(plan.blocks, backend.sum(on_rows.bin_sums, asked), strict=True):
         values = complete(block, sums, whole, plan.design.layout).values

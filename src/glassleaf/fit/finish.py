@@ -74,16 +74,17 @@ def narrow_leaves(
                 ends = ends if knots is None else knots(ends)
                 ends = (ends - leaf.model.center[own]) / leaf.model.unit[own]
                 limits[leaf.id][0][own], limits[leaf.id][1][own] = ends
-    backend.each(on_rows.clip_dense, [(node, *ends) for node, ends in limits.items()])
+    clips = [on_rows.ClipTask(node, *ends) for node, ends in limits.items()]
+    backend.each(on_rows.clip_dense, clips)
     drawn = list(on_rows.drawn_curves(design).values())
     if drawn:
-        backend.each(
-            on_rows.set_curves,
-            [
-                (leaf.id, drawn, leaf.model.center[:n_dense], leaf.model.unit[:n_dense])
-                for leaf in leaves
-            ],
-        )
+        tasks = [
+            on_rows.CurvesTask(
+                leaf.id, drawn, leaf.model.center[:n_dense], leaf.model.unit[:n_dense]
+            )
+            for leaf in leaves
+        ]
+        backend.each(on_rows.set_curves, tasks)
     parent_of = {child: node.model for node in nodes for child in node.children or ()}
     fresh = models.refit(
         [leaf.id for leaf in leaves],
@@ -97,9 +98,8 @@ def narrow_leaves(
 def _weights(backend: Backend, leaves: Sequence[Node], plan: Plan, index: int) -> list[Floats]:
     """Weight of every bin of a block, in every leaf."""
     block, layout = plan.blocks[index], plan.design.layout
-    plain = (0, False, False)
-    wholes = backend.sum(on_rows.bin_sums, [(leaf.id, -1, 1, *plain) for leaf in leaves])
-    tasks = [(leaf.id, index, block.n_bins, *plain) for leaf in leaves]
+    wholes = backend.sum(on_rows.whole_sums, [on_rows.WholeTask(leaf.id) for leaf in leaves])
+    tasks = [on_rows.BinTask(leaf.id, index, block.n_bins) for leaf in leaves]
     found = backend.sum(on_rows.bin_sums, tasks)
     whole_sums = [complete(WHOLE, whole, whole, layout) for whole in wholes]
     return [

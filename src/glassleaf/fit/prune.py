@@ -41,7 +41,7 @@ def prune_by_held_out(
     models are then fitted to all rows.
     """
     cover_inner_nodes(backend, nodes)
-    tasks = [(node.id, *models.at_rows(node.model), loss) for node in nodes]
+    tasks = [on_rows.HeldLossTask(node.id, models.at_rows(node.model), loss) for node in nodes]
     own = dict(zip((node.id for node in nodes), backend.sum(on_rows.held_loss, tasks), strict=True))
     best = dict(own)
     for node in reversed(nodes):  # children come after their parents
@@ -51,7 +51,7 @@ def prune_by_held_out(
         best[node.id] = min(own[node.id], kept)
         if own[node.id] <= kept:
             collapse(backend, nodes, node)
-    backend.each(on_rows.take_back, [()])
+    backend.each(on_rows.take_back, [on_rows.NodeTask(0)])
     nodes = renumbered(backend, nodes)
     cover_inner_nodes(backend, nodes)
     _refit(models, nodes)
@@ -88,7 +88,8 @@ def collapse(backend: Backend, nodes: Sequence[Node], node: Node) -> None:
     """Make a node a leaf; its descendants stay in the list, without a parent."""
     inner = [own for own in (node, *below(nodes, node)) if own.children is not None]
     for own in reversed(inner):
-        backend.each(on_rows.merge, [(own.id, own.children)])
+        assert own.children is not None
+        backend.each(on_rows.merge, [on_rows.FamilyTask(own.id, own.children)])
         own.children = own.split = None
 
 
@@ -96,7 +97,7 @@ def renumbered(backend: Backend, nodes: Sequence[Node]) -> list[Node]:
     """The nodes that are still part of the tree, with new numbers."""
     kept = [nodes[0], *sorted(below(nodes, nodes[0]), key=lambda node: node.id)]
     number = {node.id: place for place, node in enumerate(kept)}
-    backend.each(on_rows.rename, [(number,)])
+    backend.each(on_rows.rename, [on_rows.RenameTask(number)])
     for node in kept:
         node.id = number[node.id]
         if node.children is not None:
@@ -108,4 +109,4 @@ def cover_inner_nodes(backend: Backend, nodes: Sequence[Node]) -> None:
     """Let inner nodes have rows again: all those of their leaves."""
     for node in reversed(nodes):
         if node.children is not None:
-            backend.each(on_rows.cover, [(node.id, node.children)])
+            backend.each(on_rows.cover, [on_rows.FamilyTask(node.id, node.children)])

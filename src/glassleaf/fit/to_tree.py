@@ -119,7 +119,7 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
     low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
     numeric, stored = design.numeric_columns()
     leaves = [node for node in nodes if node.children is None]
-    found = backend.sum(on_rows.column_ranges, [(node.id,) for node in leaves])
+    found = backend.sum(on_rows.column_ranges, [on_rows.NodeTask(node.id) for node in leaves])
     for node, ranges in zip(leaves, found, strict=True):
         center, unit = node.model.center[stored], node.model.unit[stored]
         low[node.id, numeric] = center + unit * ranges.low[stored]
@@ -162,7 +162,8 @@ def _moments(nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:
 def _mean_targets(backend: Backend, nodes: Sequence[Node], plan: Plan, n_classes: int) -> Floats:
     """Mean target of every node, shape (nodes, 1), or the shares of the classes."""
     leaves = [node for node in nodes if node.children is None]
-    found = backend.sum(on_rows.target_sums, [(node.id, n_classes) for node in leaves])
+    tasks = [on_rows.TargetSumsTask(node.id, n_classes) for node in leaves]
+    found = backend.sum(on_rows.target_sums, tasks)
     sums = np.zeros((len(nodes), max(n_classes, 1)))
     for node, total in zip(leaves, found, strict=True):
         sums[node.id] = total
@@ -185,7 +186,8 @@ def _curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) 
     drawn = list(on_rows.drawn_curves(design).values())
     place, source = np.array([(own.place, own.source) for own in drawn]).T
     leaves = [node for node in nodes if node.children is None]
-    sums = backend.sum(on_rows.curve_products, [(node.id, drawn) for node in leaves])
+    tasks = [on_rows.CurveProductsTask(node.id, drawn) for node in leaves]
+    sums = backend.sum(on_rows.curve_products, tasks)
     weight = np.array([node.model.weight for node in nodes])
     mean = np.zeros((len(nodes), 2, len(columns)))
     for node, total in zip(leaves, sums, strict=True):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from glassleaf.checks import LARGEST_NUMBER
 from glassleaf.errors import describe
-from glassleaf.rows.backends import Backend, ShardedBackend, engines
+from glassleaf.rows.backends import Backend, ShardedBackend, engines, total
 from glassleaf.rows.backends.engines import Engine
 from glassleaf.rows.backends.progress import reported
 from glassleaf.rows.backends.stream import StreamBackend
@@ -377,7 +377,7 @@ def encode_labels(part: Part, classes: dict[Any, int], factor: dict[Any, float])
 
 def check_rows(backend: Backend) -> Extremes:
     """The range of all targets; an error if no row has a weight."""
-    found: Extremes = backend.sum(find_extremes, [()])[0]
+    found: Extremes = total(backend, find_extremes)
     if not found.n_rows:
         raise ValueError(NO_ROWS)
     return found

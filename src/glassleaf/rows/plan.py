@@ -92,7 +92,7 @@ class Plan:
 def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Plan:
     """Learn from all parts how to turn each of them into rows."""
     limit = backend.largest_summary
-    targets: TargetSummary = backend.sum(parts.summarize_targets, [(limit,)])[0]
+    targets: TargetSummary = backend.sum(parts.summarize_targets, [limit])[0]
     weighted = targets.low_weight != targets.high_weight
     units = _target_units(targets, settings)
     per_shard = targets.n_rows // backend.n_shards
@@ -142,7 +142,9 @@ def _summaries(
     with_values = np.flatnonzero(needed & ~roles.categorical).tolist()
     categorical = np.flatnonzero(roles.categorical).tolist()
     groups = column_groups(n_rows, len(roles.splits), settings.n_threads)
-    tasks = [(group, categorical, with_values, weighted, limit) for group in groups]
+    tasks = [
+        parts.ColumnsTask(group, categorical, with_values, weighted, limit) for group in groups
+    ]
     work = np.inf if settings.n_threads > 1 else 0.0
     found = list(chain.from_iterable(backend.sum(parts.summarize_columns, tasks, work=work)))
     worst = max(
@@ -230,7 +232,7 @@ def _all_knots(
         able = {j: own for j, own in able.items() if has_heavy_tails(own)}
         asked = [bins[j] for j in able]
         if asked:
-            sums = backend.sum(parts.bin_slopes, [(asked, units)])[0]
+            sums = backend.sum(parts.bin_slopes, [parts.SlopesTask(asked, units)])[0]
             slopes = {
                 j: total / own.weight[:, None]
                 for (j, own), total in zip(able.items(), sums, strict=True)
@@ -261,7 +263,8 @@ def _design(
 ) -> Design:
     changed = {}
     if knots:
-        summaries = backend.sum(parts.summarize_transformed, [(knots, weighted)])[0]
+        asked = parts.TransformedTask(knots, weighted)
+        summaries = backend.sum(parts.summarize_transformed, [asked])[0]
         changed = {j: (knots[j], own) for j, own in zip(knots, summaries, strict=True)}
     first = found[0]
     n_rows = first.n_rows if isinstance(first, NumericSummary) else sum(_counts(first, columns[0]))
@@ -276,7 +279,8 @@ def _design(
             planner.skip_numeric(j)
     if planner.undecided:
         terms = [*planner.settled, *chain.from_iterable(planner.undecided)]
-        gram, product = backend.sum(parts.term_products, [(terms, units, weighted)])[0]
+        task = parts.ProductsTask(terms, units, weighted)
+        gram, product = backend.sum(parts.term_products, [task])[0]
         planner.settle(gram, product)
     return planner.build()
 
@@ -285,7 +289,8 @@ def _array_design(
     backend: Backend, design: Design, columns: Sequence[Column], weighted: bool
 ) -> tuple[Design, tuple[Floats, Floats]]:
     """The whole design as one standardized array, for models that are not linear."""
-    moments = backend.sum(parts.term_moments, [(columns, design.terms, weighted)])[0]
+    task = parts.MomentsTask(columns, design.terms, weighted)
+    moments = backend.sum(parts.term_moments, [task])[0]
     center = np.array([own.mean for own in moments])
     spread = np.array([own.spread for own in moments])
     scale = np.where(spread > 0, spread, 1.0)

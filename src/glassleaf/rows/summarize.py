@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,15 +73,19 @@ def summarize_targets(part: Part, limit: float) -> TargetSummary:
     return summarize_target(part.y, part.weight, part.number, limit)
 
 
-def summarize_columns(
-    part: Part,
-    chosen: Sequence[int],
-    categorical: Sequence[int],
-    with_values: Sequence[int],
-    weighted: bool,
-    limit: float,
-) -> Several:
-    """A summary of every chosen column; some are ``categorical``, some need all their values."""
+class ColumnsTask(NamedTuple):
+    """Columns to be summarized; of all columns, which are categorical and which need all values."""
+
+    chosen: Sequence[int]
+    categorical: Sequence[int]
+    with_values: Sequence[int]
+    weighted: bool
+    limit: float
+
+
+def summarize_columns(part: Part, task: ColumnsTask) -> Several:
+    """A summary of every chosen column."""
+    chosen, categorical = task.chosen, task.categorical
     for j in chosen:
         if j not in categorical and part.table.holds_text(j):
             raise ValueError(
@@ -91,9 +96,9 @@ def summarize_columns(
     numeric = [j for j in chosen if j not in categorical]
     values = part.table.numeric_columns(numeric) if numeric else []
     value_of = dict(zip(numeric, values, strict=True))
-    weight = part.weight_if(weighted)
+    weight = part.weight_if(task.weighted)
     return Several(
-        summarize_numbers(value_of[j], weight, j in with_values, limit)
+        summarize_numbers(value_of[j], weight, j in task.with_values, task.limit)
         if j in value_of
         else _summarize_categories(part.table, j)
         for j in chosen
@@ -108,41 +113,69 @@ def _summarize_categories(table: Table, column: int) -> CategorySummary:
     return CategorySummary(column_name(table, column), found, len(labels.codes) - len(present))
 
 
-def summarize_transformed(part: Part, knots: Mapping[int, Knots], weighted: bool) -> Several:
+class TransformedTask(NamedTuple):
+    """The transforms of some columns."""
+
+    knots: Mapping[int, Knots]
+    weighted: bool
+
+
+def summarize_transformed(part: Part, task: TransformedTask) -> Several:
     """Summaries of transformed columns."""
-    weight = part.weight_if(weighted)
+    weight = part.weight_if(task.weighted)
     return Several(
         summarize_numbers(own(part.table.numeric(j)), weight, False, np.inf)
-        for j, own in knots.items()
+        for j, own in task.knots.items()
     )
 
 
-def bin_slopes(part: Part, features: Sequence[FeatureBins], units: TargetUnits) -> Several:
+class SlopesTask(NamedTuple):
+    """The bins of some numeric columns, and the units of the target."""
+
+    features: Sequence[FeatureBins]
+    units: TargetUnits
+
+
+def bin_slopes(part: Part, task: SlopesTask) -> Several:
     """Sums of the loss's gradient at the start per bin of some numeric columns."""
-    slope = units.slope(part)
+    slope = task.units.slope(part)
     sums = []
-    for bins in features:
+    for bins in task.features:
         codes = number_codes(bins, part.table.numeric(bins.column))
         per_bin = [np.bincount(codes, own, bins.n_bins)[: bins.n_values] for own in slope.T]
         sums.append(np.column_stack(per_bin))
     return Several(sums)
 
 
-def term_products(
-    part: Part, terms: Sequence[NumberTerm], units: TargetUnits, weighted: bool
-) -> Several:
+class ProductsTask(NamedTuple):
+    """Dense terms, and the units of the target."""
+
+    terms: Sequence[NumberTerm]
+    units: TargetUnits
+    weighted: bool
+
+
+def term_products(part: Part, task: ProductsTask) -> Several:
     """Products of dense terms with each other, and with the loss's gradient at the start."""
-    columns = np.empty((len(terms), len(part.y)))
-    for own, item in zip(columns, terms, strict=True):
+    columns = np.empty((len(task.terms), len(part.y)))
+    for own, item in zip(columns, task.terms, strict=True):
         own[:] = item.standardized(part.table.numeric(item.column))
-    given = columns * part.weight if weighted else columns
-    return Several([given @ columns.T, columns @ units.slope(part)])
+    given = columns * part.weight if task.weighted else columns
+    return Several([given @ columns.T, columns @ task.units.slope(part)])
 
 
-def term_moments(part: Part, columns: Sequence[Column], terms: Terms, weighted: bool) -> Several:
+class MomentsTask(NamedTuple):
+    """All columns and their terms."""
+
+    columns: Sequence[Column]
+    terms: Terms
+    weighted: bool
+
+
+def term_moments(part: Part, task: MomentsTask) -> Several:
     """Moments of every term, for models that are not linear."""
-    weight = part.weight_if(weighted)
-    matrix = term_matrix(raw_matrix(part.table, columns), terms)
+    weight = part.weight_if(task.weighted)
+    matrix = term_matrix(raw_matrix(part.table, task.columns), task.terms)
     return Several(moments_of(np.ascontiguousarray(column), weight) for column in matrix.T)
 
 

@@ -50,7 +50,7 @@ class Shards:
     def sum(self, function, tasks, then=None, work=0):
         totals = []
         for task in tasks:
-            total, *others = (function(shard, *task) for shard in self.shards)
+            total, *others = (function(shard, task) for shard in self.shards)
             for other in others:
                 total = total + other
             totals.append(total if then is None else then(task, total))
@@ -59,7 +59,7 @@ class Shards:
     def each(self, function, tasks):
         for task in tasks:
             for shard in self.shards:
-                function(shard, *task)
+                function(shard, task)
 
 
 # Of the paper's method, and of the defaults (in "refine" with all that they leave out).
@@ -187,7 +187,12 @@ def test_how_bins_are_stored_does_not_change_the_tree(monkeypatch, mixed, name):
 def test_a_node_far_from_the_others_is_put_into_its_own_units(monkeypatch, mixed):
     moved = []
     move = on_rows.move_dense
-    monkeypatch.setattr(on_rows, "move_dense", lambda *task: (moved.append(task[1]), move(*task)))
+
+    def remembered(rows, task):
+        moved.append(task.node)
+        move(rows, task)
+
+    monkeypatch.setattr(on_rows, "move_dense", remembered)
     X, y = mixed
     stump = regressor(max_depth=1, split_features=["far"])
     tree = stump.fit(X, y).tree_
@@ -206,10 +211,10 @@ def test_a_node_far_from_the_others_is_put_into_its_own_units(monkeypatch, mixed
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_results_come_in_the_order_of_their_tasks(n_threads):
     with local.LocalBackend(10, n_threads) as backend:
-        found = backend.sum(lambda shard, k: shard * k, [(k,) for k in range(30)])
-        then = backend.sum(lambda shard, k: shard * k, [(1,), (2,)], then=lambda task, s: (task, s))
+        found = backend.sum(lambda shard, k: shard * k, list(range(30)))
+        then = backend.sum(lambda shard, k: shard * k, [1, 2], then=lambda task, s: (task, s))
     assert found == [10 * k for k in range(30)]
-    assert then == [((1,), 10), ((2,), 20)]
+    assert then == [(1, 10), (2, 20)]
 
 
 @pytest.mark.parametrize("at", [0, 7, 29])
@@ -226,7 +231,7 @@ def test_an_error_in_a_task_is_raised_and_ends_the_others(at):
         local.LocalBackend(None, 2) as backend,
         pytest.raises(ValueError, match=f"task {at}"),
     ):
-        backend.sum(fail, [(k,) for k in range(2000)])
+        backend.sum(fail, list(range(2000)))
     assert len(done) < 100
 
 
@@ -241,7 +246,7 @@ def test_an_interrupt_is_not_hidden_by_the_error_of_another_thread():
         raise ValueError(f"task {k}")
 
     with local.LocalBackend(None, 2) as backend, pytest.raises(KeyboardInterrupt):
-        backend.sum(fail, [(k,) for k in range(20)])
+        backend.sum(fail, list(range(20)))
 
 
 # --- Hessians of several outputs -----------------------------------------------------------------
@@ -268,7 +273,8 @@ def test_hessians_take_curvatures_of_any_sign(rng, n_sparse, signs):
     sparse = Compressed(ptr, entries, np.zeros(0))
     rows = on_rows.Rows(dense, sparse, n_sparse, y, weight, [], {0: (0, n)}, np.zeros((n, 3)))
     coef, intercept = rng.normal(size=(2, 4 + n_sparse)), rng.normal(size=2)
-    sums = on_rows.model_sums(rows, 0, 0, 1, coef, intercept, Coupled(), True)
+    model = on_rows.RowModel(coef, intercept)
+    sums = on_rows.model_sums(rows, on_rows.ModelTask(0, 0, 1, model, Coupled(), True))
     x = np.column_stack([dense, plain, np.ones(n)])
     own, mixed = (x.T * weight) @ x, (x.T * weight * 0.5 * y) @ x
     np.testing.assert_allclose(np.tril(sums.hessian), np.tril([own, mixed, own]), atol=1e-12)
@@ -297,8 +303,9 @@ def test_the_curvature_of_a_derived_loss_is_taken_as_it_is(rng):
     nothing = Compressed(np.zeros(401, dtype=np.int64), np.zeros(0, np.uint32), np.zeros(0))
     weight, spans = rng.random(400), {0: (0, 400)}
     rows = on_rows.Rows(X, nothing, 0, y, weight, [], spans, np.zeros((400, 2)))
-    given = (rows, 0, 0, 1, np.zeros((3, 2)), np.zeros(3), BoundedLogLoss(3), True)
-    hessian = on_rows.model_sums(*given).hessian
+    model = on_rows.RowModel(np.zeros((3, 2)), np.zeros(3))
+    task = on_rows.ModelTask(0, 0, 1, model, BoundedLogLoss(3), with_hessian=True)
+    hessian = on_rows.model_sums(rows, task).hessian
     x = np.column_stack([X, np.ones(400)])
     own = np.tril((x.T * (0.5 * weight)) @ x)
     np.testing.assert_allclose(np.tril(hessian[[0, 2, 5]]), [own] * 3)
@@ -323,8 +330,11 @@ def test_sums_of_log_losses_agree_with_those_of_any_loss(
         loss, other = MulticlassLogLoss(n_classes), AnotherMulticlassLogLoss(n_classes)
     coef = rng.normal(size=(loss.n_outputs, n_dense + n_sparse))
     intercept = rng.normal(size=loss.n_outputs)
-    given = (rows, 0, 0, 1, coef, intercept)
-    found, expected = (on_rows.model_sums(*given, own, True) for own in (loss, other))
+    model = on_rows.RowModel(coef, intercept)
+    found, expected = (
+        on_rows.model_sums(rows, on_rows.ModelTask(0, 0, 1, model, own, with_hessian=True))
+        for own in (loss, other)
+    )
     assert found.loss == pytest.approx(expected.loss, rel=1e-12)
     np.testing.assert_allclose(found.gradient, expected.gradient, atol=1e-10)
     np.testing.assert_allclose(np.tril(found.hessian), np.tril(expected.hessian), atol=1e-10)
@@ -355,7 +365,8 @@ def test_sums_of_segments_are_those_of_their_rows(rng, loss, n_sparse):
     coef = rng.normal(size=(loss.n_outputs, 3 + n_sparse))
     intercept = rng.normal(size=loss.n_outputs)
     sets = on_rows.BinSets(0, 7, segment_of_bin, 0)
-    sums = on_rows.segment_sums(rows, 5, sets, 4, coef, intercept, loss)
+    model = on_rows.RowModel(coef, intercept)
+    sums = on_rows.segment_sums(rows, on_rows.SegmentTask(5, sets, 4, model, loss))
     x = np.column_stack([dense, plain, np.ones(n)])
     raw = x @ np.column_stack([coef, intercept]).T
     value, slope, curvature = loss.derivatives(y, raw[:, 0] if loss.n_outputs == 1 else raw)
@@ -386,7 +397,8 @@ def test_a_column_that_is_constant_in_a_set_of_many_rows_does_not_vary_there():
         dense, nothing, 0, np.ones(n), np.ones(n), [block], {0: (0, n)}, np.zeros((n, 2))
     )
     sets = on_rows.BinSets(0, 0, np.array([0, 1], dtype=np.uint16), 0)
-    sums = on_rows.segment_sums(rows, 0, sets, 2, np.ones((1, 2)), np.zeros(1), SquaredError())
+    model = on_rows.RowModel(np.ones((1, 2)), np.zeros(1))
+    sums = on_rows.segment_sums(rows, on_rows.SegmentTask(0, sets, 2, model, SquaredError()))
     size, moments = sums.statistics[:, :1], sums.statistics[:, 2:].reshape(2, 4, 2)
     np.testing.assert_allclose((moments[:, 0] / size) ** 2, moments[:, 2] / size, rtol=4e-15)
 

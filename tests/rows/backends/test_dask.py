@@ -128,14 +128,14 @@ def test_different_partitions_of_the_target_are_refused(client):
 
 def test_no_change_is_made_twice():
     shard = backend._Shard([1])
-    backend._each(shard, 0, list.append, [(2,), (3,)])
+    backend._each(shard, 0, list.append, [2, 3])
     assert (shard.content, shard.changes) == ([1, 2, 3], 1)
     with pytest.raises(BackendError, match="Fit again"):
-        backend._each(shard, 0, list.append, [(2,)])
-    with pytest.raises(TypeError):
-        backend._each(shard, 1, list.append, [()])
+        backend._each(shard, 0, list.append, [2])
+    with pytest.raises(ValueError):
+        backend._each(shard, 1, list.remove, [2, 2])
     with pytest.raises(BackendError, match="Fit again"):
-        backend._results(shard, 2, len, [()])
+        backend._results(shard, 2, list.count, [1])
 
 
 def test_a_worker_is_killed_and_the_tree_is_the_same(client, monkeypatch):

@@ -67,7 +67,9 @@ class CustomModels:
         return self._counted(ids, [parent.custom for parent in parents])
 
     def _counted(self, ids: Sequence[int], starts: Sequence[Any]) -> list[NodeModel]:
-        found = self._backend.sum(on_rows.node_statistics, [(node, self._loss) for node in ids])
+        found = self._backend.sum(
+            on_rows.node_statistics, [on_rows.StatisticsTask(node, self._loss) for node in ids]
+        )
         none = np.zeros(0)
         theta = np.zeros((self._loss.n_outputs, 1))
         return [
@@ -80,7 +82,7 @@ class CustomModels:
     def fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Fit the models of several nodes."""
         tasks = [
-            (node, self._model, model.custom, self._loss)
+            on_rows.CustomFitTask(node, self._model, model.custom, self._loss)
             for node, model in zip(ids, models, strict=True)
         ]
         found = self._backend.sum(on_rows.fit_custom, tasks)
@@ -89,5 +91,8 @@ class CustomModels:
 
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Store every row's gradient, for the split search."""
-        tasks = [(node, self._model, m.custom) for node, m in zip(ids, models, strict=True)]
+        tasks = [
+            on_rows.CustomGradientsTask(node, self._model, model.custom)
+            for node, model in zip(ids, models, strict=True)
+        ]
         self._backend.each(on_rows.set_custom_gradients, tasks)

@@ -171,7 +171,7 @@ class LinearModels:
 
     def _measure(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Count the rows and take the moments of their columns."""
-        tasks = [(node, self._loss) for node in ids]
+        tasks = [on_rows.StatisticsTask(node, self._loss) for node in ids]
         found = self._backend.sum(on_rows.node_statistics, tasks)
         for model, sums in zip(models, found, strict=True):
             self._take_moments(model, sums)
@@ -218,7 +218,7 @@ class LinearModels:
                 model.center, model.unit = model.center.copy(), model.unit.copy()
                 model.center[:n_dense] += model.unit[:n_dense] * center
                 model.unit[:n_dense] *= scale
-                tasks.append((node, center, scale))
+                tasks.append(on_rows.UnitsTask(node, center, scale))
             self._backend.each(on_rows.move_dense, tasks)
             self._measure(ids, models)
 
@@ -295,16 +295,17 @@ class LinearModels:
         tasks, work = [], 0.0
         for node, own in fits.items():
             theta, with_hessian = own.newton.request
-            given = own.units.at_rows(theta)
-            count = own.model.count
-            parts = on_rows.n_parts(count // self._backend.n_shards, self._layout.n_columns)
+            model, count = own.units.at_rows(theta), own.model.count
+            n_parts = on_rows.n_parts(count // self._backend.n_shards, self._layout.n_columns)
             work += count * self._row_work(with_hessian)
-            for part in range(parts):
-                tasks.append((node, part, parts, *given, self._loss, with_hessian))
+            tasks += [
+                on_rows.ModelTask(node, part, n_parts, model, self._loss, with_hessian)
+                for part in range(n_parts)
+            ]
         found: dict[int, on_rows.ModelSums] = {}
         all_sums = self._backend.sum(on_rows.model_sums, tasks, work=work)
         for task, sums in zip(tasks, all_sums, strict=True):
-            found[task[0]] = found[task[0]] + sums if task[0] in found else sums
+            found[task.node] = found[task.node] + sums if task.node in found else sums
         return {
             node: self._in_units(
                 sums, fits[node].units, fits[node].pseudo_rows, fits[node].newton.request[0]
@@ -407,17 +408,20 @@ class LinearModels:
         model.theta = model.theta + change
         return SideFit(objective, quadratic, model)
 
-    def at_rows(self, model: NodeModel) -> tuple[Floats, Floats]:
-        """Coefficients and intercepts for the columns that rows hold."""
+    def at_rows(self, model: NodeModel) -> on_rows.RowModel:
+        """The model of the columns that rows hold."""
         return self._units(model).at_rows(model.theta)
 
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Store every row's residual, for the split search."""
         tasks = []
         for node, model in zip(ids, models, strict=True):
-            given = self.at_rows(model)
-            parts = on_rows.n_parts(model.count // self._backend.n_shards)
-            tasks += [(node, part, parts, *given, self._loss) for part in range(parts)]
+            own = self.at_rows(model)
+            n_parts = on_rows.n_parts(model.count // self._backend.n_shards)
+            tasks += [
+                on_rows.ResidualsTask(node, part, n_parts, own, self._loss)
+                for part in range(n_parts)
+            ]
         self._backend.each(on_rows.set_residuals, tasks)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
+from glassleaf.rows.passes import RowModel
 from glassleaf.tables.design import Layout
 
 Floats = NDArray[np.float64]
@@ -101,9 +102,10 @@ class Standardizing:
         self._mean = mean
         self._factor = inverse(spread)
 
-    def at_rows(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Coefficients and intercepts for the columns that rows hold, from a node's parameters."""
-        return self._layout.reduce_coef(*stored_parameters(theta, self._mean, self._factor))
+    def at_rows(self, theta: Floats) -> RowModel:
+        """The model of the columns that rows hold, from a node's parameters."""
+        stored = stored_parameters(theta, self._mean, self._factor)
+        return RowModel(*self._layout.reduce_coef(*stored))
 
     def gradients(self, sums: Floats) -> Floats:
         """Sums of factors times columns, the constant 1 last, one row per factor or node."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,11 +76,6 @@ class _Near:
     knots: Knots | None
 
     @property
-    def task(self) -> tuple[Any, ...]:
-        """Where rows near the border are found."""
-        return self.movable.node, self.sides, self.place
-
-    @property
     def is_near(self) -> Bools:
         return np.asarray(self.sides.of_bin != on_rows.NEITHER)
 
@@ -107,18 +101,30 @@ def move_borders(
             sides, knots = split.sets(_sides_near(movable.gains, split)), terms.knots(split.column)
             near.append(_Near(movable, sides, place, abs(layout.center[place]), knots))
     near = [own for own in near if own.movable.gains.count[own.is_near].sum() <= _TOO_MANY_ROWS]
-    tasks = [(*own.task, *_side_models(models, own.movable), loss) for own in near]
+    tasks = [
+        on_rows.BorderTask(
+            own.movable.node,
+            own.sides,
+            own.place,
+            left=_side_model(models, own.movable, 0),
+            right=_side_model(models, own.movable, 1),
+            loss=loss,
+        )
+        for own in near
+    ]
     moved: list[tuple[_Near, Split]] = []
     for own, rows in zip(near, backend.sum(on_rows.border_rows, tasks), strict=True):
         found = _moved(own, rows, plan.min_count(settings), tolerance)
         if found is not None:
             moved.append((own, found))
-    tasks = []
+    moves = []
     for own, split in moved:
         assert split.border is not None
-        tasks.append((*own.task, split.border.last_left, *models.at_rows(own.movable.model), loss))
+        node, model = own.movable.node, models.at_rows(own.movable.model)
+        last_left = split.border.last_left
+        moves.append(on_rows.MovedTask(node, own.sides, own.place, last_left, model, loss))
     better = {}
-    for (own, split), sums in zip(moved, backend.sum(on_rows.moved_sums, tasks), strict=True):
+    for (own, split), sums in zip(moved, backend.sum(on_rows.moved_sums, moves), strict=True):
         movable = own.movable
         sums_of_both = movable.sides.sums.beside(sums).combined(_EXCHANGE)
         left, right, whole = models.side_objectives(movable.model, sums_of_both)
@@ -153,10 +159,9 @@ def _sides_near(gains: FeatureGains, split: Split) -> NDArray[np.uint16]:
     return out
 
 
-def _side_models(models: LinearModels, movable: Movable) -> list[tuple[Floats, Floats]]:
-    """Coefficients and intercepts of the models on the left and on the right."""
-    fits = (models.side_fit(movable.model, movable.sides.sums, side) for side in (0, 1))
-    return [models.at_rows(fit.model) for fit in fits]
+def _side_model(models: LinearModels, movable: Movable, side: int) -> on_rows.RowModel:
+    """The model on the left (0) or on the right (1)."""
+    return models.at_rows(models.side_fit(movable.model, movable.sides.sums, side).model)
 
 
 @dataclass(frozen=True)

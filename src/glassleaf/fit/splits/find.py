@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +99,10 @@ def _set_vectors(
     tasks = []
     for node in nodes:
         n_parts = on_rows.n_parts(node.model.count // backend.n_shards)
-        tasks += [(node.id, part, n_parts, settings.n_classes) for part in range(n_parts)]
+        tasks += [
+            on_rows.TargetTask(node.id, part, n_parts, settings.n_classes)
+            for part in range(n_parts)
+        ]
     backend.each(on_rows.set_target, tasks)
 
 
@@ -181,11 +183,13 @@ def all_gains(
 ) -> dict[int, list[FeatureGains]]:
     """Gains of all candidates of several nodes."""
     columns, layout = settings.uses_columns, plan.design.layout
-    squares, ranges = columns and settings.needs_squares, columns and settings.needs_ranges
-    sums_of = (layout.n_columns if columns else 0, squares, ranges)
-    wholes = backend.sum(on_rows.bin_sums, [(node.id, -1, 1, *sums_of) for node in nodes])
+    wanted = on_rows.Wanted()
+    if columns:
+        needed = settings.needs_squares, settings.needs_ranges
+        wanted = on_rows.Wanted(layout.n_columns, *needed)
+    wholes = backend.sum(on_rows.whole_sums, [on_rows.WholeTask(node.id, wanted) for node in nodes])
     tasks = [
-        (node.id, index, block.n_bins, *sums_of)
+        on_rows.BinTask(node.id, index, block.n_bins, wanted)
         for node in nodes
         for index, block in enumerate(plan.blocks)
     ]
@@ -194,13 +198,12 @@ def all_gains(
         whole = complete(WHOLE, found_sums, found_sums, layout) if columns else found_sums
         known[node.id] = (whole, _units(node, root, whole, settings) if columns else NO_UNITS)
 
-    def score(task: tuple[int, int, int, int, bool, bool], sums: on_rows.BinSums) -> Any:
-        node, index = task[:2]
-        return block_gains(plan, settings, index, sums, *known[node])
+    def score(task: on_rows.BinTask, sums: on_rows.BinSums) -> list[FeatureGains]:
+        return block_gains(plan, settings, task.block, sums, *known[task.node])
 
     found: dict[int, list[FeatureGains]] = {node.id: [] for node in nodes}
     for task, gains in zip(tasks, backend.sum(on_rows.bin_sums, tasks, then=score), strict=True):
-        found[task[0]] += gains
+        found[task.node] += gains
     return found
 
 
@@ -211,14 +214,15 @@ def _units(node: Node, root: Node, whole: on_rows.BinSums, settings: Settings) -
 
 def route(backend: Backend, nodes: Sequence[Node]) -> None:
     """Send the rows of nodes to their children."""
-    tasks: list[tuple[Any, ...]] = []
+    tasks = []
     for node in nodes:
         split = node.split
-        assert split is not None
+        assert split is not None and node.children is not None
         side_of_bin = np.where(split.left_of_bin, on_rows.LEFT, on_rows.RIGHT).astype(np.uint16)
         place, last_left = 0, np.nan
         if split.border is not None:
             side_of_bin[split.border.near_bin] = on_rows.NEITHER
             place, last_left = split.border.place, split.border.last_left
-        tasks.append((node.id, node.children, split.sets(side_of_bin), place, last_left))
+        sides = split.sets(side_of_bin)
+        tasks.append(on_rows.RouteTask(node.id, node.children, sides, place, last_left))
     backend.each(on_rows.route, tasks)

@@ -150,18 +150,25 @@ def _set_differences(
 ) -> list[float]:
     """Store every row's loss on the left minus that on the right; returns where splits stand."""
     tasks = [
-        (child.id, *models.at_rows(attempt.left.model), *models.at_rows(attempt.right.model),
-         settings.loss)
+        on_rows.DifferencesTask(
+            child.id,
+            models.at_rows(attempt.left.model),
+            models.at_rows(attempt.right.model),
+            settings.loss,
+        )
         for attempt in active
         for child in attempt.children
-    ]  # fmt: skip
+    ]
     backend.each(on_rows.set_loss_differences, tasks)
     ids = [child.id for attempt in active for child in attempt.children]
-    wholes = backend.sum(on_rows.bin_sums, [(node, -1, 1, 0, False, False) for node in ids])
+    wholes = backend.sum(on_rows.whole_sums, [on_rows.WholeTask(node) for node in ids])
     sums = [float(whole.values[0, 0]) for whole in wholes]
     return [right - left for left, right in zip(sums[::2], sums[1::2], strict=True)]
 
 
 def _merge(backend: Backend, active: Sequence[_Attempt]) -> None:
-    tasks = [(attempt.node.id, attempt.node.children) for attempt in active]
+    tasks = [
+        on_rows.FamilyTask(attempt.node.id, (attempt.left.id, attempt.right.id))
+        for attempt in active
+    ]
     backend.each(on_rows.merge, tasks)

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,25 +66,24 @@ def best_rescored(
 
     If they are to be ``tested``, with their p-values.
     """
-    tasks: list[tuple[Any, ...]] = []
-    groups: list[tuple[NodeModel, list[Split], Floats]] = []
+    tasks = []
+    groups: dict[tuple[int, tuple[int, int]], tuple[NodeModel, list[Split], Floats]] = {}
     for node in nodes:
         for _, group in groupby(node.splits, key=lambda split: split.column):
             splits = list(group)
-            segments, members = _segments(splits)
-            given = models.at_rows(node.model)
-            tasks.append((node.node, segments, members.shape[1], *given, loss))
-            groups.append((node.model, splits, members))
-    place_of = {id(task): place for place, task in enumerate(tasks)}
+            sets, members = _segments(splits)
+            model = models.at_rows(node.model)
+            tasks.append(on_rows.SegmentTask(node.node, sets, members.shape[1], model, loss))
+            groups[node.node, sets.feature] = (node.model, splits, members)
 
-    def score(task: Any, segments: on_rows.SegmentSums) -> Sides:
-        return _best_sides(models, *groups[place_of[id(task)]], segments)
+    def score(task: on_rows.SegmentTask, segments: on_rows.SegmentSums) -> Sides:
+        return _best_sides(models, *groups[task.node, task.sets.feature], segments)
 
     found: dict[int, list[Sides]] = {node.node: [] for node in nodes}
     for task, sides in zip(
         tasks, backend.sum(on_rows.segment_sums, tasks, then=score), strict=True
     ):
-        found[task[0]].append(sides)
+        found[task.node].append(sides)
     return [_choice(models, loss, node, found[node.node], tested) for node in nodes]
 
 

@@ -3,7 +3,7 @@
 Rows lie in *shards*: first parts of the table as it came in, then, after ``become``, what the tree
 grows on. A backend knows nothing about either. It offers three verbs:
 
-* ``sum(function, tasks)`` calls ``function(shard, *task)`` on every shard and adds the results of
+* ``sum(function, tasks)`` calls ``function(shard, task)`` on every shard and adds the results of
   each task; with ``then``, the total is handed to ``then(task, total)`` as soon as it is there, and
   only what that returns is kept. Whatever is summed has a ``+``. ``work`` says roughly how many
   nanoseconds all tasks take together: little of it is not worth spreading.
@@ -37,14 +37,14 @@ class Backend(Protocol):
     def sum(
         self,
         function: Callable[..., Any],
-        tasks: Sequence[tuple[Any, ...]],
+        tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
         work: float = np.inf,
     ) -> list[Any]: ...
 
     def become(self, function: Callable[..., Any], *given: Any) -> None: ...
 
-    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None: ...
+    def each(self, function: Callable[..., None], tasks: Sequence[Any]) -> None: ...
 
 
 class ShardedBackend(Backend, Protocol):
@@ -62,6 +62,15 @@ class ShardedBackend(Backend, Protocol):
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None: ...
+
+
+def total(backend: Backend, function: Callable[[Any], Any]) -> Any:
+    """A function of whole shards, added over all of them."""
+    return backend.sum(_of_shard, [function])[0]
+
+
+def _of_shard(shard: Any, function: Callable[[Any], Any]) -> Any:
+    return function(shard)
 
 
 def added(parts: Sequence[list[Any]]) -> list[Any]:

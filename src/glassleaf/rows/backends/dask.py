@@ -165,13 +165,13 @@ class DaskBackend:
     def become(self, function: Callable[..., Any], *given: Any) -> None:
         self._change(function.__name__, _become, function, given)
 
-    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
+    def each(self, function: Callable[..., None], tasks: Sequence[Any]) -> None:
         self._change(function.__name__, _each, function, list(tasks))
 
     def sum(
         self,
         function: Callable[..., Any],
-        tasks: Sequence[tuple[Any, ...]],
+        tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
         work: float = np.inf,
     ) -> list[Any]:
@@ -282,20 +282,20 @@ def _become(
 
 
 def _each(
-    shard: _Shard, expected: int, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
+    shard: _Shard, expected: int, function: Callable[..., Any], tasks: Sequence[Any]
 ) -> _Shard:
     _checked(shard, expected).changes = -1  # broken off half-way, it is no shard any more
     for task in tasks:
-        function(shard.content, *task)
+        function(shard.content, task)
     shard.changes = expected + 1
     return shard
 
 
 def _results(
-    shard: _Shard, expected: int, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
+    shard: _Shard, expected: int, function: Callable[..., Any], tasks: Sequence[Any]
 ) -> list[Any]:
     content = _checked(shard, expected).content
-    return [function(content, *task) for task in tasks]
+    return [function(content, task) for task in tasks]
 
 
 def _chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:

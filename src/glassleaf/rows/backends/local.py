@@ -51,12 +51,12 @@ class LocalBackend:
     def sum(
         self,
         function: Callable[..., Any],
-        tasks: Sequence[tuple[Any, ...]],
+        tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
         work: float = np.inf,
     ) -> list[Any]:
-        def run(task: tuple[Any, ...]) -> Any:
-            total = function(self.shard, *task)
+        def run(task: Any) -> Any:
+            total = function(self.shard, task)
             return total if then is None else then(task, total)
 
         if self._pool is None or len(tasks) < 2 or work < _WORTH_A_THREAD:
@@ -90,7 +90,7 @@ class LocalBackend:
             helper.result()
         return results
 
-    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
+    def each(self, function: Callable[..., None], tasks: Sequence[Any]) -> None:
         self.sum(function, tasks)
 
 

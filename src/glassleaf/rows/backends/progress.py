@@ -83,7 +83,7 @@ class Observed:
         self._backend.become(function, *given)
         self._report(function, (), start)
 
-    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
+    def each(self, function: Callable[..., None], tasks: Sequence[Any]) -> None:
         start = time.perf_counter()
         self._backend.each(function, tasks)
         self._report(function, tasks, start)
@@ -91,7 +91,7 @@ class Observed:
     def sum(
         self,
         function: Callable[..., Any],
-        tasks: Sequence[tuple[Any, ...]],
+        tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
         work: float = np.inf,
     ) -> list[Any]:
@@ -100,12 +100,10 @@ class Observed:
         self._report(function, tasks, start)
         return found
 
-    def _report(
-        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], start: float
-    ) -> None:
+    def _report(self, function: Callable[..., Any], tasks: Sequence[Any], start: float) -> None:
         self._n_passes += 1
         is_growing = self._level != _PREPARING
-        nodes = {task[0] for task in tasks if is_growing and task and isinstance(task[0], int)}
+        nodes = {task.node for task in tasks if is_growing and hasattr(task, "node")}
         now = time.perf_counter()
         left = np.nan
         if self._max_depth is not None and self._level > 0:

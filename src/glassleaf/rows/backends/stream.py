@@ -166,7 +166,7 @@ class StreamBackend:
             self._store(shard, function(shard.open(), *given))
             shard.close()
 
-    def each(self, function: Callable[..., None], tasks: Sequence[tuple[Any, ...]]) -> None:
+    def each(self, function: Callable[..., None], tasks: Sequence[Any]) -> None:
         for shard in self._shards:
             self._local.shard = shard.open()
             self._local.each(function, tasks)
@@ -177,7 +177,7 @@ class StreamBackend:
     def sum(
         self,
         function: Callable[..., Any],
-        tasks: Sequence[tuple[Any, ...]],
+        tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
         work: float = np.inf,
     ) -> list[Any]:

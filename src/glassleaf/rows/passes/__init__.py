@@ -1,9 +1,9 @@
 """The training rows, and every function that touches them.
 
-Each function takes a :class:`Rows` and a node and returns small arrays that can be added over
-rows, or changes nothing but the rows' own state: order, units, the vectors of the next search. The
-rows of a node lie next to each other, so that kernels run over a plain range; ``route`` keeps it
-so.
+Each function takes a :class:`Rows` and a task, a named tuple that says which node and what is asked
+of it. It returns small arrays that can be added over rows, or changes nothing but the rows' own
+state: order, units, the vectors of the next search. The rows of a node lie next to each other, so
+that kernels run over a plain range; ``route`` keeps it so.
 
 There is a module per kind of pass: ``models`` (loss, gradient, Hessian; ``segments`` has them of
 several sets of rows at once), ``bins`` (sums per bin) and ``routing``. ``data`` are the rows
@@ -16,51 +16,126 @@ together that sums of squares would lose digits, ``move_dense`` puts them into t
 
 from glassleaf.rows.passes.bins import (
     BinSums,
+    BinTask,
+    DifferencesTask,
+    ResidualsTask,
+    SquaresTask,
+    TargetTask,
+    Wanted,
+    WholeTask,
     bin_sums,
     residual_squares,
     set_loss_differences,
     set_newton_residuals,
     set_residuals,
     set_target,
+    whole_sums,
 )
-from glassleaf.rows.passes.curves import DrawnCurve, curve_products, drawn_curves, set_curves
-from glassleaf.rows.passes.custom import WeakModel, fit_custom, set_custom_gradients
+from glassleaf.rows.passes.curves import (
+    CurveProductsTask,
+    CurvesTask,
+    DrawnCurve,
+    add_curves,
+    curve_products,
+    drawn_curves,
+    set_curves,
+)
+from glassleaf.rows.passes.custom import (
+    CustomFitTask,
+    CustomGradientsTask,
+    WeakModel,
+    fit_custom,
+    set_custom_gradients,
+)
 from glassleaf.rows.passes.data import (
     LEFT,
     NEITHER,
     RIGHT,
     BinSets,
+    ClipTask,
+    NodeTask,
     Rows,
+    UnitsTask,
     clip_dense,
     move_dense,
     n_parts,
     take_back,
-    widen,
 )
-from glassleaf.rows.passes.models import ModelSums, held_loss, model_sums
-from glassleaf.rows.passes.routing import cover, merge, rename, route
+from glassleaf.rows.passes.models import (
+    HeldLossTask,
+    ModelSums,
+    ModelTask,
+    RowModel,
+    held_loss,
+    model_sums,
+)
+from glassleaf.rows.passes.routing import (
+    FamilyTask,
+    RenameTask,
+    RouteTask,
+    cover,
+    merge,
+    rename,
+    route,
+)
 from glassleaf.rows.passes.segments import (
     BorderRows,
+    BorderTask,
+    MovedTask,
     SegmentSums,
+    SegmentTask,
     border_rows,
     moved_sums,
     segment_sums,
 )
-from glassleaf.rows.passes.statistics import Ranges, column_ranges, node_statistics, target_sums
+from glassleaf.rows.passes.statistics import (
+    Ranges,
+    StatisticsTask,
+    TargetSumsTask,
+    column_ranges,
+    node_statistics,
+    target_sums,
+)
 
 __all__ = [
     "BinSets",
     "BinSums",
+    "BinTask",
     "BorderRows",
+    "BorderTask",
+    "ClipTask",
+    "CurveProductsTask",
+    "CurvesTask",
+    "CustomFitTask",
+    "CustomGradientsTask",
+    "DifferencesTask",
     "DrawnCurve",
+    "FamilyTask",
+    "HeldLossTask",
     "LEFT",
     "ModelSums",
+    "ModelTask",
+    "MovedTask",
     "NEITHER",
+    "NodeTask",
     "RIGHT",
     "Ranges",
+    "RenameTask",
+    "ResidualsTask",
+    "RouteTask",
+    "RowModel",
     "Rows",
     "SegmentSums",
+    "SegmentTask",
+    "SquaresTask",
+    "StatisticsTask",
+    "TargetSumsTask",
+    "TargetTask",
+    "UnitsTask",
+    "Wanted",
     "WeakModel",
+    "WholeTask",
+    "add_curves",
     "bin_sums",
     "border_rows",
     "clip_dense",
@@ -88,5 +163,5 @@ __all__ = [
     "set_target",
     "take_back",
     "target_sums",
-    "widen",
+    "whole_sums",
 ]

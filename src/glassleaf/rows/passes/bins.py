@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from glassleaf import _kernels
 from glassleaf._kernels.scratch import scratch
 from glassleaf.losses import Loss
 from glassleaf.rows.passes.data import Rows, both_or_none, part_of
-from glassleaf.rows.passes.models import column_sums, derivatives
+from glassleaf.rows.passes.models import RowModel, column_sums, derivatives
 from glassleaf.rows.passes.statistics import bin_ranges, moments_of, one_bin
 
 Floats = NDArray[np.float64]
@@ -19,63 +20,86 @@ Floats = NDArray[np.float64]
 # --- what is summed -------------------------------------------------------------------------------
 
 
-def set_residuals(
-    rows: Rows, node: int, part: int, parts: int, coef: Floats, intercept: Floats, loss: Loss
-) -> None:
+class ResidualsTask(NamedTuple):
+    """A part of a node's rows, the model and its loss."""
+
+    node: int
+    part: int
+    n_parts: int
+    model: RowModel
+    loss: Loss
+
+
+def set_residuals(rows: Rows, task: ResidualsTask) -> None:
     """Store (r, weight) of every row: r is the gradient of the loss by the raw prediction."""
-    start, stop = part_of(rows, node, part, parts)
+    start, stop = part_of(rows, task.node, task.part, task.n_parts)
     weight = rows.weight[start:stop]
-    _, slope, _ = derivatives(rows, start, stop, coef, intercept, loss)
+    _, slope, _ = derivatives(rows, start, stop, task.model, task.loss)
     rows.vectors[start:stop, :-1] = slope * weight[:, None]
     rows.vectors[start:stop, -1] = weight
 
 
-def set_newton_residuals(
-    rows: Rows, node: int, part: int, parts: int, coef: Floats, intercept: Floats, loss: Loss
-) -> None:
+def set_newton_residuals(rows: Rows, task: ResidualsTask) -> None:
     """Store (r, ..., curvature) of every row; with several outputs, the mean of theirs."""
-    start, stop = part_of(rows, node, part, parts)
-    weight = rows.weight[start:stop]
-    _, slope, packed = derivatives(rows, start, stop, coef, intercept, loss, with_hessian=True)
-    own = packed[:, np.equal(*np.tril_indices(len(intercept)))]
+    start, stop = part_of(rows, task.node, task.part, task.n_parts)
+    weight, n_outputs = rows.weight[start:stop], len(task.model.intercept)
+    _, slope, packed = derivatives(rows, start, stop, task.model, task.loss, with_hessian=True)
+    own = packed[:, np.equal(*np.tril_indices(n_outputs))]
     rows.vectors[start:stop] = 0.0  # there may be room for more
-    rows.vectors[start:stop, : len(intercept)] = slope * weight[:, None]
+    rows.vectors[start:stop, :n_outputs] = slope * weight[:, None]
     rows.vectors[start:stop, -1] = weight * own.mean(axis=1)
 
 
-def residual_squares(rows: Rows, node: int, n_outputs: int) -> float:
+class SquaresTask(NamedTuple):
+    """A node, and how many residuals each of its rows has."""
+
+    node: int
+    n_outputs: int
+
+
+def residual_squares(rows: Rows, task: SquaresTask) -> float:
     """The weighted sum of squares of the residuals that are stored, the mean over the outputs."""
-    here = slice(*rows.spans[node])
+    here = slice(*rows.spans[task.node])
     weight = rows.weight[here]
-    squares = (rows.vectors[here, :n_outputs] ** 2).mean(axis=1)
+    squares = (rows.vectors[here, : task.n_outputs] ** 2).mean(axis=1)
     return float(np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0).sum())
 
 
-def set_loss_differences(
-    rows: Rows,
-    node: int,
-    left_coef: Floats,
-    left_intercept: Floats,
-    right_coef: Floats,
-    right_intercept: Floats,
-    loss: Loss,
-) -> None:
+class DifferencesTask(NamedTuple):
+    """A node, and two models that are compared on its rows."""
+
+    node: int
+    left: RowModel
+    right: RowModel
+    loss: Loss
+
+
+def set_loss_differences(rows: Rows, task: DifferencesTask) -> None:
     """Store (loss under the left model minus that under the right, ..., weight) of every row."""
-    start, stop = rows.spans[node]
+    start, stop = rows.spans[task.node]
     weight = rows.weight[start:stop]
-    left, _, _ = derivatives(rows, start, stop, left_coef, left_intercept, loss)
-    right, _, _ = derivatives(rows, start, stop, right_coef, right_intercept, loss)
+    left, _, _ = derivatives(rows, start, stop, task.left, task.loss)
+    right, _, _ = derivatives(rows, start, stop, task.right, task.loss)
     rows.vectors[start:stop] = 0.0
     rows.vectors[start:stop, 0] = (left - right) * weight
     rows.vectors[start:stop, -1] = weight
 
 
-def set_target(rows: Rows, node: int, part: int, parts: int, n_classes: int) -> None:
+class TargetTask(NamedTuple):
+    """A part of a node's rows, and the number of classes (0: the target is a number)."""
+
+    node: int
+    part: int
+    n_parts: int
+    n_classes: int
+
+
+def set_target(rows: Rows, task: TargetTask) -> None:
     """Store the target's own statistics: (y, y^2, 1) or one indicator per class, times weight."""
-    first, last = part_of(rows, node, part, parts)
+    first, last = part_of(rows, task.node, task.part, task.n_parts)
     target, weight = rows.target[first:last], rows.weight[first:last]
     out = rows.vectors[first:last]
-    if n_classes:
+    if task.n_classes:
         out[:, :-1] = 0.0
         out[np.arange(last - first), target.astype(np.intp)] = weight
     else:
@@ -115,18 +139,32 @@ class BinSums:
         )
 
 
-def bin_sums(
-    rows: Rows, node: int, block: int, n_bins: int, n_columns: int, squares: bool, ranges: bool
-) -> BinSums:
-    """Sums per bin of one block of features; block -1 is the whole node as a single bin.
+class Wanted(NamedTuple):
+    """What is summed beside the row vectors: their products with columns, squares and ranges.
 
     Without columns the sums are those of the vectors alone. There may be more columns than rows
     hold: these are left zero, for whoever knows what they are.
     """
-    if block < 0:
-        return _whole_sums(rows, node, n_columns, squares, ranges)
-    start, stop = rows.spans[node]
-    given = rows.blocks[block]
+
+    n_columns: int = 0
+    squares: bool = False
+    ranges: bool = False
+
+
+class BinTask(NamedTuple):
+    """A node, a block of features with its number of bins, and what is summed in every bin."""
+
+    node: int
+    block: int
+    n_bins: int
+    wanted: Wanted = Wanted()
+
+
+def bin_sums(rows: Rows, task: BinTask) -> BinSums:
+    """Sums per bin of one block of features."""
+    n_bins, (n_columns, squares, ranges) = task.n_bins, task.wanted
+    start, stop = rows.spans[task.node]
+    given = rows.blocks[task.block]
     where = (given.ptr, given.idx)
     here = (rows.vectors, rows.dense, start, stop)
     width = rows.vectors.shape[1]
@@ -149,11 +187,20 @@ def bin_sums(
         _add_sparse_moments(rows, where, start, stop, moments)
     if not ranges:
         return BinSums(count, values, moments)
-    return BinSums(count, values, moments, *bin_ranges(rows, node, where, n_bins))
+    return BinSums(count, values, moments, *bin_ranges(rows, task.node, where, n_bins))
 
 
-def _whole_sums(rows: Rows, node: int, n_columns: int, squares: bool, ranges: bool) -> BinSums:
-    start, stop = rows.spans[node]
+class WholeTask(NamedTuple):
+    """A node, and what is summed over all its rows."""
+
+    node: int
+    wanted: Wanted = Wanted()
+
+
+def whole_sums(rows: Rows, task: WholeTask) -> BinSums:
+    """The same of the whole node, as a single bin."""
+    n_columns, squares, ranges = task.wanted
+    start, stop = rows.spans[task.node]
     vectors = rows.vectors[start:stop]
     count = np.array([stop - start])
     if not n_columns:
@@ -168,7 +215,7 @@ def _whole_sums(rows: Rows, node: int, n_columns: int, squares: bool, ranges: bo
         moments[0, width - 1 :, : rows.n_kept] = of_weight
     if not ranges:
         return BinSums(count, values, moments)
-    return BinSums(count, values, moments, *bin_ranges(rows, node, one_bin(stop), 1))
+    return BinSums(count, values, moments, *bin_ranges(rows, task.node, one_bin(stop), 1))
 
 
 def _add_sparse_moments(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,22 +38,42 @@ def drawn_curves(design: Design) -> dict[int, DrawnCurve]:
     return drawn
 
 
-def set_curves(
-    rows: Rows, node: int, curves: Sequence[DrawnCurve], center: Floats, unit: Floats
-) -> None:
-    """Compute the curves of a node's rows; ``center`` and ``unit`` are those of dense columns."""
-    dense = rows.dense[slice(*rows.spans[node])]
-    for own in curves:
+class CurvesTask(NamedTuple):
+    """A node and its curves; ``center`` and ``unit`` are those of its dense columns."""
+
+    node: int
+    curves: Sequence[DrawnCurve]
+    center: Floats
+    unit: Floats
+
+
+def set_curves(rows: Rows, task: CurvesTask) -> None:
+    """Compute the curves of a node's rows."""
+    dense, center, unit = rows.dense[slice(*rows.spans[task.node])], task.center, task.unit
+    for own in task.curves:
         value = own.curve(center[own.source] + unit[own.source] * dense[:, own.source])
         dense[:, own.place] = (value - center[own.place]) / unit[own.place]
 
 
-def curve_products(rows: Rows, node: int, curves: Sequence[DrawnCurve]) -> Floats:
+def add_curves(rows: Rows, task: CurvesTask) -> None:
+    """The same of curves that are new: the last dense columns, for which there is no room yet."""
+    rows.dense = np.column_stack([rows.dense, np.empty((len(rows.dense), len(task.curves)))])
+    set_curves(rows, task)
+
+
+class CurveProductsTask(NamedTuple):
+    """A node and its curves."""
+
+    node: int
+    curves: Sequence[DrawnCurve]
+
+
+def curve_products(rows: Rows, task: CurveProductsTask) -> Floats:
     """For every curve the weighted sums of it, of its source, and of their product, as stored."""
-    here = slice(*rows.spans[node])
+    here = slice(*rows.spans[task.node])
     dense, weight = rows.dense[here], rows.weight[here]
-    out = np.empty((len(curves), 3))
-    for k, own in enumerate(curves):
+    out = np.empty((len(task.curves), 3))
+    for k, own in enumerate(task.curves):
         curve, source = dense[:, own.place], dense[:, own.source]
         out[k] = weight @ curve, weight @ source, (weight * curve) @ source
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,20 @@ class WeakModel(Protocol):
     def gradients(self, model: Any, X: Floats, y: Floats) -> Floats: ...
 
 
-def fit_custom(
-    rows: Rows, node: int, model: WeakModel, start: Any, loss: Loss
-) -> tuple[Any, float]:
+class CustomFitTask(NamedTuple):
+    """A node, the model to be fitted to it, and where that starts."""
+
+    node: int
+    model: WeakModel
+    start: Any
+    loss: Loss
+
+
+def fit_custom(rows: Rows, task: CustomFitTask) -> tuple[Any, float]:
     """Fit a user's model to a node's rows; returns it and its loss."""
-    X, y, weight = _node_rows(rows, node)
-    fitted = model.fit(X, y, weight, start)
+    X, y, weight = _node_rows(rows, task.node)
+    model, loss = task.model, task.loss
+    fitted = model.fit(X, y, weight, task.start)
     raw = np.asarray(model.raw(fitted, X), dtype=np.float64)
     expected = (len(X),) if loss.n_outputs == 1 else (len(X), loss.n_outputs)
     if raw.shape != expected:
@@ -46,10 +54,19 @@ def fit_custom(
     return fitted, float(weight @ loss.derivatives(y, raw)[0])
 
 
-def set_custom_gradients(rows: Rows, node: int, model: WeakModel, fitted: Any) -> None:
+class CustomGradientsTask(NamedTuple):
+    """A node, and the model that was fitted to it."""
+
+    node: int
+    model: WeakModel
+    fitted: Any
+
+
+def set_custom_gradients(rows: Rows, task: CustomGradientsTask) -> None:
     """Store (gradient, weight) of every row of a node."""
+    node, model = task.node, task.model
     X, y, weight = _node_rows(rows, node)
-    gradients = np.asarray(model.gradients(fitted, X, y), dtype=np.float64)
+    gradients = np.asarray(model.gradients(task.fitted, X, y), dtype=np.float64)
     if gradients.ndim != 2 or len(gradients) != len(X):
         raise ValueError(
             f"{type(model).__name__}.gradients returned the shape {gradients.shape};"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,11 @@ class BinSets:
     of_bin: NDArray[np.uint16]
     default: int
 
+    @property
+    def feature(self) -> tuple[int, int]:
+        """Which feature it is: its block, and the first of its bins there."""
+        return self.block, self.first_bin
+
 
 # Where the rows of a bin are, seen from a border.
 NEITHER, LEFT, RIGHT = 0, 1, 2
@@ -92,26 +97,44 @@ def both_or_none(operation: np.ufunc, mine: Any, other: Any) -> Any:
     return None if mine is None else operation(mine, other)
 
 
-def move_dense(rows: Rows, node: int, center: Floats, scale: Floats) -> None:
+class NodeTask(NamedTuple):
+    """All rows of a node."""
+
+    node: int
+
+
+class UnitsTask(NamedTuple):
+    """Other units for the dense columns of a node."""
+
+    node: int
+    center: Floats
+    scale: Floats
+
+
+def move_dense(rows: Rows, task: UnitsTask) -> None:
     """Put the dense columns of a node into other units."""
-    start, stop = rows.spans[node]
-    rows.dense[start:stop] -= center
-    rows.dense[start:stop] /= scale
+    start, stop = rows.spans[task.node]
+    rows.dense[start:stop] -= task.center
+    rows.dense[start:stop] /= task.scale
 
 
-def clip_dense(rows: Rows, node: int, low: Floats, high: Floats) -> None:
+class ClipTask(NamedTuple):
+    """Limits of the dense columns of a node."""
+
+    node: int
+    low: Floats
+    high: Floats
+
+
+def clip_dense(rows: Rows, task: ClipTask) -> None:
     """Clamp the dense columns of a node."""
-    start, stop = rows.spans[node]
-    np.clip(rows.dense[start:stop], low, high, out=rows.dense[start:stop])
+    start, stop = rows.spans[task.node]
+    np.clip(rows.dense[start:stop], task.low, task.high, out=rows.dense[start:stop])
 
 
-def widen(rows: Rows) -> None:
-    """Add a dense column that has no values yet."""
-    rows.dense = np.column_stack([rows.dense, np.empty(len(rows.dense))])
-
-
-def take_back(rows: Rows) -> None:
-    """Give the rows that are set aside their weight again."""
+def take_back(rows: Rows, task: NodeTask) -> None:
+    """Give the rows of a node that are set aside their weight again."""
     assert rows.held is not None
-    rows.weight += rows.held
-    rows.held[:] = 0.0
+    here = slice(*rows.spans[task.node])
+    rows.weight[here] += rows.held[here]
+    rows.held[here] = 0.0

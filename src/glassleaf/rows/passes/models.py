@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +43,17 @@ class ModelSums:
         )
 
 
-def raw_prediction(rows: Rows, start: int, stop: int, coef: Floats, intercept: Floats) -> Floats:
+class RowModel(NamedTuple):
+    """A linear model of the columns that rows hold."""
+
+    coef: Floats  # (outputs, kept columns)
+    intercept: Floats  # (outputs,)
+
+
+def raw_prediction(rows: Rows, start: int, stop: int, model: RowModel) -> Floats:
     """Linear predictors of some rows, shape (rows, outputs)."""
-    out = np.empty((stop - start, len(intercept)))
-    _kernels.predict_raw(rows.dense, *rows.sparse.arrays, coef, intercept, start, stop, out)
+    out = np.empty((stop - start, len(model.intercept)))
+    _kernels.predict_raw(rows.dense, *rows.sparse.arrays, *model, start, stop, out)
     return out
 
 
@@ -53,14 +61,13 @@ def derivatives(
     rows: Rows,
     start: int,
     stop: int,
-    coef: Floats,
-    intercept: Floats,
+    model: RowModel,
     loss: Loss,
     with_hessian: bool = False,
 ) -> tuple[Floats, Floats, Floats]:
     """Loss, slope (rows, outputs) and packed curvature (rows, pairs of outputs) of some rows."""
-    n_outputs = len(intercept)
-    raw = raw_prediction(rows, start, stop, coef, intercept)
+    n_outputs = len(model.intercept)
+    raw = raw_prediction(rows, start, stop, model)
     given = raw.ravel() if n_outputs == 1 else raw
     value, slope, curvature = loss.derivatives(rows.target[start:stop], given, with_hessian)
     n_pairs = n_outputs * (n_outputs + 1) // 2 if with_hessian else 0
@@ -68,25 +75,33 @@ def derivatives(
     return value, slope.reshape(stop - start, n_outputs), packed
 
 
-def model_sums(
-    rows: Rows,
-    node: int,
-    part: int,
-    parts: int,
-    coef: Floats,
-    intercept: Floats,
-    loss: Loss,
-    with_hessian: bool,
-) -> ModelSums:
+class ModelTask(NamedTuple):
+    """A part of a node's rows, the model and its loss, and whether the Hessian is asked for."""
+
+    node: int
+    part: int
+    n_parts: int
+    model: RowModel
+    loss: Loss
+    with_hessian: bool
+
+
+def model_sums(rows: Rows, task: ModelTask) -> ModelSums:
     """Loss, gradient and (if asked for) Hessian, summed over a part of the node's rows."""
-    start, stop = part_of(rows, node, part, parts)
-    given = (rows, start, stop, coef, intercept)
+    here = (rows, *part_of(rows, task.node, task.part, task.n_parts))
+    return sums_of_rows(*here, task.model, task.loss, task.with_hessian)
+
+
+def sums_of_rows(
+    rows: Rows, start: int, stop: int, model: RowModel, loss: Loss, with_hessian: bool
+) -> ModelSums:
+    """The same of any rows that lie next to each other."""
     is_ours = type(loss) in _KERNEL_OF_LOSS  # one derived from it may have other derivatives
     total = _sums_in_one_kernel if is_ours else _sums_of_any_loss
-    value, gradient, curvature = total(*given, loss, with_hessian)
+    here = (rows, start, stop)
+    value, gradient, curvature = total(*here, model, loss, with_hessian)
     if not with_hessian:
         return ModelSums(value, gradient, None)
-    here = (rows, start, stop)
     if loss.n_outputs == 1:
         hessian = _gram(*here, curvature[:, 0] * rows.weight[start:stop])[None]
     elif is_ours:
@@ -97,17 +112,11 @@ def model_sums(
 
 
 def _sums_of_any_loss(
-    rows: Rows,
-    start: int,
-    stop: int,
-    coef: Floats,
-    intercept: Floats,
-    loss: Loss,
-    with_hessian: bool,
+    rows: Rows, start: int, stop: int, model: RowModel, loss: Loss, with_hessian: bool
 ) -> tuple[float, Floats, Floats]:
     """Loss and gradient, and the curvature of every row, without its weight, if asked for."""
     weight = rows.weight[start:stop]
-    value, slope, curvature = derivatives(rows, start, stop, coef, intercept, loss, with_hessian)
+    value, slope, curvature = derivatives(rows, start, stop, model, loss, with_hessian)
     gradient = column_sums(rows, start, stop, slope * weight[:, None])
     return float(np.dot(weight, value)), gradient, curvature
 
@@ -127,19 +136,13 @@ _KERNEL_OF_LOSS: dict[type[Loss], Callable[..., float]] = {
 
 
 def _sums_in_one_kernel(
-    rows: Rows,
-    start: int,
-    stop: int,
-    coef: Floats,
-    intercept: Floats,
-    loss: Loss,
-    with_hessian: bool,
+    rows: Rows, start: int, stop: int, model: RowModel, loss: Loss, with_hessian: bool
 ) -> tuple[float, Floats, Floats]:
     n_outputs = loss.n_outputs
     gradient = np.empty((n_outputs, rows.n_kept + 1))
     n_curved = stop - start if with_hessian else 0
     curvature = np.empty((n_curved, n_outputs * (n_outputs + 1) // 2))
-    given = (rows.dense, *rows.sparse.arrays, rows.target, rows.weight, coef, intercept, FAR_WRONG)
+    given = (rows.dense, *rows.sparse.arrays, rows.target, rows.weight, *model, FAR_WRONG)
     value = _KERNEL_OF_LOSS[type(loss)](*given, start, stop, gradient, curvature)
     return value, gradient, curvature
 
@@ -226,9 +229,17 @@ def _put_dense(gram: Floats, of_dense: Floats) -> None:
     gram[-1, :n_dense], gram[-1, -1] = of_dense[-1, :-1], of_dense[-1, -1]
 
 
-def held_loss(rows: Rows, node: int, coef: Floats, intercept: Floats, loss: Loss) -> float:
+class HeldLossTask(NamedTuple):
+    """A node, its model and the loss."""
+
+    node: int
+    model: RowModel
+    loss: Loss
+
+
+def held_loss(rows: Rows, task: HeldLossTask) -> float:
     """Loss of a node's rows that are set aside."""
     assert rows.held is not None
-    start, stop = rows.spans[node]
-    value, _, _ = derivatives(rows, start, stop, coef, intercept, loss)
+    start, stop = rows.spans[task.node]
+    value, _, _ = derivatives(rows, start, stop, task.model, task.loss)
     return float(rows.held[start:stop] @ value)

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
 from glassleaf.rows.passes.data import LEFT, NEITHER, BinSets, Rows, sets_of_rows
 
-Floats = NDArray[np.float64]
 
-
-def route(
-    rows: Rows,
-    node: int,
-    children: tuple[int, int],
-    sides: BinSets,
-    place: int,
-    last_left: float,
-) -> None:
-    """Send the node's rows to its children, left ones first, keeping their order otherwise.
+class RouteTask(NamedTuple):
+    """A node, its children, and the side that every bin of the split's feature is on.
 
     Of bins on neither side, the rows go left whose dense column ``place`` is at most ``last_left``.
     """
-    start, stop = rows.spans.pop(node)
-    side = sets_of_rows(rows, start, stop, sides)
+
+    node: int
+    children: tuple[int, int]
+    sides: BinSets
+    place: int
+    last_left: float
+
+
+def route(rows: Rows, task: RouteTask) -> None:
+    """Send the node's rows to its children, left ones first, keeping their order otherwise."""
+    start, stop = rows.spans.pop(task.node)
+    side = sets_of_rows(rows, start, stop, task.sides)
     to_left = side == LEFT
-    if (sides.of_bin == NEITHER).any():
-        to_left |= (side == NEITHER) & (rows.dense[start:stop, place] <= last_left)
+    if (task.sides.of_bin == NEITHER).any():
+        to_left |= (side == NEITHER) & (rows.dense[start:stop, task.place] <= task.last_left)
     order = np.concatenate([np.flatnonzero(to_left), np.flatnonzero(~to_left)])
     here = slice(start, stop)
     for own in (rows.dense, rows.target, rows.weight, rows.held):
@@ -37,22 +39,37 @@ def route(
     for stored in rows.blocks:
         stored.reorder(start, stop, order)
     middle = start + int(to_left.sum())
-    rows.spans[children[0]] = (start, middle)
-    rows.spans[children[1]] = (middle, stop)
+    rows.spans[task.children[0]] = (start, middle)
+    rows.spans[task.children[1]] = (middle, stop)
 
 
-def merge(rows: Rows, node: int, children: tuple[int, int]) -> None:
+class FamilyTask(NamedTuple):
+    """A node and its two children."""
+
+    node: int
+    children: tuple[int, int]
+
+
+def merge(rows: Rows, task: FamilyTask) -> None:
     """Undo ``route``: the rows of two children are their parent's again."""
-    start, _ = rows.spans.pop(children[0])
-    _, stop = rows.spans.pop(children[1])
-    rows.spans[node] = (start, stop)
+    start, _ = rows.spans.pop(task.children[0])
+    _, stop = rows.spans.pop(task.children[1])
+    rows.spans[task.node] = (start, stop)
 
 
-def cover(rows: Rows, node: int, children: tuple[int, int]) -> None:
+def cover(rows: Rows, task: FamilyTask) -> None:
     """Give a node the rows of its children, which keep them."""
-    rows.spans[node] = (rows.spans[children[0]][0], rows.spans[children[1]][1])
+    left, right = task.children
+    rows.spans[task.node] = (rows.spans[left][0], rows.spans[right][1])
 
 
-def rename(rows: Rows, number: dict[int, int]) -> None:
+class RenameTask(NamedTuple):
+    """New numbers of nodes, by the old ones."""
+
+    number: dict[int, int]
+
+
+def rename(rows: Rows, task: RenameTask) -> None:
     """Give nodes new numbers, and forget those without."""
+    number = task.number
     rows.spans = {number[node]: span for node, span in rows.spans.items() if node in number}

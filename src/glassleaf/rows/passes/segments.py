@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.losses import Loss
 from glassleaf.rows.passes.data import LEFT, NEITHER, RIGHT, BinSets, Rows, sets_of_rows
-from glassleaf.rows.passes.models import ModelSums, derivatives, model_sums
-from glassleaf.rows.passes.statistics import node_statistics
+from glassleaf.rows.passes.models import ModelSums, RowModel, derivatives, sums_of_rows
+from glassleaf.rows.passes.statistics import StatisticsTask, node_statistics
 
 Floats = NDArray[np.float64]
 
@@ -69,58 +70,58 @@ class SegmentSums:
         return ModelSums(float(self.loss[index]), self.gradient[index], self.hessian[index])
 
 
-def segment_sums(
-    rows: Rows,
-    node: int,
-    sets: BinSets,
-    n_sets: int,
-    coef: Floats,
-    intercept: Floats,
-    loss: Loss,
-) -> SegmentSums:
+class SegmentTask(NamedTuple):
+    """A node, sets of its rows, and the model at whose parameters they are summed."""
+
+    node: int
+    sets: BinSets
+    n_sets: int
+    model: RowModel
+    loss: Loss
+
+
+def segment_sums(rows: Rows, task: SegmentTask) -> SegmentSums:
     """Statistics, loss, gradient and Hessian of a node's rows, apart by the bins of a feature."""
-    start, stop = rows.spans[node]
-    set_of_row = sets_of_rows(rows, start, stop, sets)
+    start, stop = rows.spans[task.node]
+    set_of_row = sets_of_rows(rows, start, stop, task.sets)
     order = np.argsort(set_of_row, kind="stable")
-    ends = np.cumsum([0, *np.bincount(set_of_row, minlength=n_sets)])
+    ends = np.cumsum([0, *np.bincount(set_of_row, minlength=task.n_sets)])
     places = [order[first:last] for first, last in pairwise(ends)]
-    return _sums_of_sets(rows, start, places, coef, intercept, loss)
+    return _sums_of_sets(rows, start, places, task.model, task.loss)
 
 
-def moved_sums(
-    rows: Rows,
-    node: int,
-    sides: BinSets,
-    place: int,
-    last_left: float,
-    coef: Floats,
-    intercept: Floats,
-    loss: Loss,
-) -> SegmentSums:
-    """The same of the rows that a new border moves from right to left, and from left to right.
+class MovedTask(NamedTuple):
+    """A node, the sides of the bins near a border, and where the border moves.
 
-    Left of it are those whose dense column ``place`` is at most ``last_left``.
+    Left of it are the rows whose dense column ``place`` is at most ``last_left``. They are summed
+    at the parameters of ``model``.
     """
-    start, stop = rows.spans[node]
-    side = sets_of_rows(rows, start, stop, sides)
-    is_left = rows.dense[start:stop, place] <= last_left
+
+    node: int
+    sides: BinSets
+    place: int
+    last_left: float
+    model: RowModel
+    loss: Loss
+
+
+def moved_sums(rows: Rows, task: MovedTask) -> SegmentSums:
+    """Sums of the rows that a new border moves from right to left, and from left to right."""
+    start, stop = rows.spans[task.node]
+    side = sets_of_rows(rows, start, stop, task.sides)
+    is_left = rows.dense[start:stop, task.place] <= task.last_left
     places = [np.flatnonzero((side == RIGHT) & is_left), np.flatnonzero((side == LEFT) & ~is_left)]
-    return _sums_of_sets(rows, start, places, coef, intercept, loss)
+    return _sums_of_sets(rows, start, places, task.model, task.loss)
 
 
 def _sums_of_sets(
-    rows: Rows,
-    start: int,
-    places: Sequence[NDArray[np.intp]],
-    coef: Floats,
-    intercept: Floats,
-    loss: Loss,
+    rows: Rows, start: int, places: Sequence[NDArray[np.intp]], model: RowModel, loss: Loss
 ) -> SegmentSums:
     statistics, sums = [], []
     for own_places in places:
         own = _copy(rows, start, own_places)
-        statistics.append(node_statistics(own, 0, loss))
-        sums.append(model_sums(own, 0, 0, 1, coef, intercept, loss, True))
+        statistics.append(node_statistics(own, StatisticsTask(0, loss)))
+        sums.append(sums_of_rows(own, 0, len(own_places), model, loss, with_hessian=True))
     return SegmentSums(
         np.array(statistics),
         np.array([one.loss for one in sums]),
@@ -157,25 +158,25 @@ class BorderRows:
         )
 
 
-def border_rows(
-    rows: Rows,
-    node: int,
-    sides: BinSets,
-    place: int,
-    left: tuple[Floats, Floats],
-    right: tuple[Floats, Floats],
-    loss: Loss,
-) -> BorderRows:
-    """The rows in bins on either side of a border, with their dense column ``place``.
+class BorderTask(NamedTuple):
+    """A node, the sides of the bins near a border, its dense column, and the models beside it."""
 
-    ``left`` and ``right`` are coefficients and intercepts.
-    """
-    start, stop = rows.spans[node]
-    side = sets_of_rows(rows, start, stop, sides)
+    node: int
+    sides: BinSets
+    place: int
+    left: RowModel
+    right: RowModel
+    loss: Loss
+
+
+def border_rows(rows: Rows, task: BorderTask) -> BorderRows:
+    """The rows in bins on either side of a border, with their dense column ``place``."""
+    start, stop = rows.spans[task.node]
+    side = sets_of_rows(rows, start, stop, task.sides)
     near = np.flatnonzero(side != NEITHER)
     own = _copy(rows, start, near)
-    on_left, _, _ = derivatives(own, 0, len(near), *left, loss)
-    on_right, _, _ = derivatives(own, 0, len(near), *right, loss)
-    value = np.ascontiguousarray(own.dense[:, place])
+    on_left, _, _ = derivatives(own, 0, len(near), task.left, task.loss)
+    on_right, _, _ = derivatives(own, 0, len(near), task.right, task.loss)
+    value = np.ascontiguousarray(own.dense[:, task.place])
     difference = (on_left - on_right) * own.weight
     return BorderRows(value, difference, own.weight, side[near] == LEFT)

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.losses import Loss
-from glassleaf.rows.passes.data import Rows, is_uniform
+from glassleaf.rows.passes.data import NodeTask, Rows, is_uniform
 
 Floats = NDArray[np.float64]
 
 
-def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
+class StatisticsTask(NamedTuple):
+    """A node, and the loss whose statistics of the target are asked for."""
+
+    node: int
+    loss: Loss
+
+
+def node_statistics(rows: Rows, task: StatisticsTask) -> Floats:
     """Rows, weight, and the sums of columns and squared columns, by weight and by rows.
 
     The loss's own statistics of the target come last.
     """
-    start, stop = rows.spans[node]
+    start, stop = rows.spans[task.node]
     target, weight = rows.target[start:stop], rows.weight[start:stop]
     by_weight = moments_of(rows, start, stop, weight)
     if is_uniform(weight):
@@ -27,7 +35,7 @@ def node_statistics(rows: Rows, node: int, loss: Loss) -> Floats:
     else:
         by_row = moments_of(rows, start, stop, np.ones(stop - start))
     moments = np.stack([by_weight, by_row], axis=1)
-    of_target = loss.support(target, weight)
+    of_target = task.loss.support(target, weight)
     return np.concatenate([[stop - start, weight.sum()], moments.ravel(), of_target])
 
 
@@ -38,13 +46,20 @@ def moments_of(rows: Rows, start: int, stop: int, factors: Floats) -> Floats:
     return out
 
 
-def target_sums(rows: Rows, node: int, n_classes: int) -> Floats:
+class TargetSumsTask(NamedTuple):
+    """A node, and the number of classes (0: the target is a number)."""
+
+    node: int
+    n_classes: int
+
+
+def target_sums(rows: Rows, task: TargetSumsTask) -> Floats:
     """Weight of every class in a node or, without classes, the weighted sum of the target."""
-    here = slice(*rows.spans[node])
+    here = slice(*rows.spans[task.node])
     target, weight = rows.target[here], rows.weight[here]
-    if not n_classes:
+    if not task.n_classes:
         return np.array([target @ weight])
-    of_classes = np.bincount(target.astype(np.intp), weights=weight, minlength=n_classes)
+    of_classes = np.bincount(target.astype(np.intp), weights=weight, minlength=task.n_classes)
     return of_classes.astype(np.float64)
 
 
@@ -59,10 +74,10 @@ class Ranges:
         return Ranges(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
 
-def column_ranges(rows: Rows, node: int) -> Ranges:
+def column_ranges(rows: Rows, task: NodeTask) -> Ranges:
     """Ranges of the kept columns in a node, in the units in which its rows are stored."""
-    start, stop = rows.spans[node]
-    low, high, stored = bin_ranges(rows, node, one_bin(stop), 1)
+    start, stop = rows.spans[task.node]
+    low, high, stored = bin_ranges(rows, task.node, one_bin(stop), 1)
     has_zero = np.concatenate([np.zeros(rows.dense.shape[1], dtype=bool), stored[0] < stop - start])
     return Ranges(
         np.where(has_zero, np.minimum(low[0], 0.0), low[0]),
