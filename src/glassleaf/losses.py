@@ -7,7 +7,8 @@ Conventions
   sample weights. Of the Hessian of K > 1 outputs only the lower triangle is given, one row of it
   after the other: shape ``(n, K * (K + 1) / 2)``.
 * The value is zero for a perfect prediction wherever that is possible.
-* Targets arrive as float64; classes arrive as the numbers 0, 1, ..., K - 1.
+* Targets arrive as float64; classes arrive as the numbers 0, 1, ..., K - 1. Of two classes with one
+  score, the positive one arrives as 1, whichever of the sorted labels it is (``positive``).
 
 A loss knows nothing of coefficients, penalties or trees. To add one, subclass :class:`Loss` and
 pass an instance as ``loss=``; ``docs/extending.md`` shows one, ``tests/test_losses.py`` says what
@@ -45,6 +46,8 @@ class Loss(ABC):
     row_curvature: float = 1.0
     # The name of the link, for explanations and exports: identity, log, logit, softmax, or custom.
     link: str = "identity"
+    # Of two classes with one score: which of the sorted labels a higher score speaks for.
+    positive: int = 1
 
     @abstractmethod
     def derivatives(
@@ -57,7 +60,7 @@ class Loss(ABC):
         """
 
     def inverse_link(self, raw: Floats) -> Floats:
-        """Raw prediction to the scale of y (classes: to probabilities)."""
+        """Raw prediction to the scale of y (classes: to probabilities, by sorted labels)."""
         return raw
 
     def log_inverse_link(self, raw: Floats) -> Floats:
@@ -228,8 +231,9 @@ class Gamma(Loss):
 
 @dataclass(frozen=True)
 class BinaryLogLoss(Loss):
-    """Log loss of two classes 0 and 1; ``raw`` is the log-odds of class 1."""
+    """Log loss of two classes; ``raw`` is the log-odds of the positive one."""
 
+    positive: int = 1
     link = "logit"
     row_curvature = 0.25
 
@@ -239,10 +243,13 @@ class BinaryLogLoss(Loss):
         return _filled(_kernels.binary_log_loss, y, raw, FAR_WRONG)
 
     def inverse_link(self, raw: Floats) -> Floats:
-        return np.column_stack([expit(-raw), expit(raw)])
+        return np.column_stack(self._by_label(expit(-raw), expit(raw)))
 
     def log_inverse_link(self, raw: Floats) -> Floats:
-        return np.column_stack([log_expit(-raw), log_expit(raw)])
+        return np.column_stack(self._by_label(log_expit(-raw), log_expit(raw)))
+
+    def _by_label(self, other: Floats, positive: Floats) -> tuple[Floats, Floats]:
+        return (other, positive) if self.positive else (positive, other)
 
     def start(self, y: Floats, weight: Floats) -> Floats:
         share = np.clip(np.average(y, weights=weight), 1e-15, 1.0 - 1e-15)

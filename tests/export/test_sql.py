@@ -13,6 +13,7 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.errors import ExportError
 from glassleaf.export import to_sql
 from glassleaf.export.sql import number
+from glassleaf.tree.fitted import fitted_model
 
 duckdb = needed.module("duckdb")
 psycopg = needed.module("psycopg")
@@ -96,12 +97,14 @@ def test_the_expression_is_what_predict_says(engine, dialect, kind):
         found = base.expression(to_sql(case.model, dialect=dialect))
         np.testing.assert_allclose(found, case.expected, rtol=1e-11, atol=1e-11)
         return
+    all_found = {}
     for k, label in enumerate(classes.tolist()):
         found = base.expression(to_sql(case.model, dialect=dialect, of=label))
         np.testing.assert_allclose(found, case.expected[:, k], rtol=0, atol=1e-12)
+        all_found[label] = found
     if len(classes) == 2:
         default = base.expression(to_sql(case.model, dialect=dialect))
-        np.testing.assert_array_equal(default, found)
+        np.testing.assert_array_equal(default, all_found[fitted_model(case.model).positive_class])
 
 
 @pytest.mark.parametrize("kind", zoo.KINDS)

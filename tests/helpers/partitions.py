@@ -41,6 +41,12 @@ CASES = {
         lambda y: np.where(y > 0, "yes", "no"),
         False,
     ),
+    "first is positive": (
+        ModelTreeClassifier,
+        {"positive_class": "no"},
+        lambda y: np.where(y > 0, "yes", "no"),
+        True,
+    ),
     "multiclass": (ModelTreeClassifier, {}, lambda y: np.digitize(y, [-0.5, 1.0]), True),
     "auto size": (ModelTreeRegressor, {"max_leaf_nodes": "auto"}, lambda y: y, True),
 }
@@ -73,4 +79,5 @@ def assert_same_tree(tree, other):
     np.testing.assert_array_equal(tree.n_samples, other.n_samples)
     np.testing.assert_allclose(tree.coef, other.coef, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(tree.loss, other.loss, rtol=1e-7)
+    np.testing.assert_allclose(tree.seen.target, other.seen.target, rtol=1e-7, atol=1e-12)
     assert tree.columns == other.columns

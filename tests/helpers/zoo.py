@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.tree.fitted import fitted_model
 
 NAMES = ["a", 'b"; DROP TABLE x; --', "Größe 🌳", "d'\\", "t */", "n", "u"]
 TEXTS = ["red", "it's", 'say "hi"\n', "grün\\", "</script>--", "%s {x} $1"]
@@ -70,6 +71,8 @@ def later_table(rng, n_rows=N_ROWS):
 def target(kind, score, rng):
     if kind == "binary":
         return (score + 0.5 * rng.logistic(size=len(score)) > 0.5).astype(int)
+    if kind == "texts":
+        return np.array(['/* it\'s "bad" */', "good"])[target("binary", score, rng)]
     if kind == "multiclass":
         labels = np.array(["it's", "größer", "z"])
         return labels[np.digitize(score + rng.normal(scale=0.5, size=len(score)), [0.0, 1.0])]
@@ -111,6 +114,11 @@ SETTINGS = {
         "multiclass",
         {"transform": "rank", "clamp": (0.02, 1.0), "curves": True},
     ),
+    "binary, the first is positive": ("binary", {"positive_class": 0, "max_depth": 2}),
+    "texts, the first is positive": (
+        "texts",
+        {"positive_class": '/* it\'s "bad" */', "max_depth": 1, "transform": "rank"},
+    ),
 }
 KINDS = list(SETTINGS)
 BENT = [name for name in KINDS if "curves" in name]
@@ -124,7 +132,7 @@ def case(name: str) -> Case:
     if name in BENT:
         score = score + bend(table) - 1.0
     parameters = {"categorical_features": NAMES[4:], "n_jobs": 1, **parameters}
-    if kind in ("binary", "multiclass"):
+    if kind in ("binary", "texts", "multiclass"):
         model = ModelTreeClassifier(**parameters)
     else:
         model = ModelTreeRegressor(loss=kind, **parameters)
@@ -160,6 +168,7 @@ def predicted(model, table):
 
 def raw_of(model, table):
     if isinstance(model, ModelTreeClassifier):
-        return model.decision_function(table)
+        raw = fitted_model(model).scores(table)
+        return raw[:, 0] if raw.shape[1] == 1 else raw
     found = model.predict(table)
     return np.log(found) if model.loss in ("poisson", "gamma") else found

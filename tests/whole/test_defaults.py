@@ -10,7 +10,7 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
 
 # Parameters that say what is fitted, how large, and on what: no part of a method.
 NEUTRAL = {
-    "monotonic_cst",
+    "monotonic_cst", "positive_class",
     "loss", "class_weight", "max_depth", "max_leaf_nodes", "min_samples_leaf", "max_bins",
     "categorical_features", "split_features", "leaf_features", "weak_model", "n_jobs", "verbose",
     "backend", "random_state",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from numbers import Real
 from typing import Any, Self
 
@@ -31,7 +31,8 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     """A decision tree with a logistic model in every leaf.
 
     Two classes: one log-odds per leaf model; more: softmax of one score per class. Parameters are
-    those of :class:`ModelTreeRegressor`, with ``loss="log_loss"`` and ``class_weight``.
+    those of :class:`ModelTreeRegressor`, with ``loss="log_loss"``, ``class_weight`` and
+    ``positive_class``.
 
     Parameters
     ----------
@@ -39,6 +40,11 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
         What the models minimize.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into ``sample_weight``.
+    positive_class : label or None, default=None
+        Of two classes, the one whose log-odds the leaves add up: coefficients, signs in
+        ``monotonic_cst``, formulas, reasons and exported scores are about it. None: the second in
+        sorted order. The order of ``classes_`` and of probabilities stays, and so does the sign of
+        ``decision_function``.
     criterion, renormalize, scale, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
 min_samples_leaf, min_gain, ccp_alpha, max_bins, rescore, refine, category_splits, significance, \
 categorical_features, split_features, leaf_features, transform, curves, clamp, max_leaf_terms, \
@@ -99,6 +105,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         monotonic_cst: Any = None,
         weak_model: WeakModel | None = None,
         class_weight: Any = None,
+        positive_class: Any = None,
         backend: Any = "local",
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -139,6 +146,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
             random_state=random_state,
         )
         self.class_weight = class_weight
+        self.positive_class = positive_class
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tree.
@@ -161,8 +169,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         with all_or_nothing(self):
             if is_partitioned(X):
                 with self._opened(X, y, sample_weight, numeric=False) as (backend, table):
-                    classes = self._encode_pieces(backend)
-                    self._fit_pieces(backend, table, Target(self._loss_of(classes), classes))
+                    self._fit_pieces(backend, table, self._encode_pieces(backend))
                 return self
             table = read_table(X)
             check_has_rows(table)
@@ -171,13 +178,14 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
             if self.class_weight is not None:
                 weight = self._class_weighted(weight, self._class_factors(labels, weight))
             classes, codes = distinct_labels(labels[weight > 0])
+            loss = self._loss_of(classes)
             encoded = np.zeros(len(labels))
-            encoded[weight > 0] = codes
-            self._fit_table(table, Target(self._loss_of(classes), classes, encoded), weight)
+            encoded[weight > 0] = class_numbers(loss, classes)[codes]
+            self._fit_table(table, Target(loss, classes, encoded), weight)
         return self
 
-    def _encode_pieces(self, backend: Backend) -> NDArray[Any]:
-        """Learn the classes, and put their codes and weights into the parts."""
+    def _encode_pieces(self, backend: Backend) -> Target:
+        """Learn the classes, and put their numbers and weights into the parts."""
         found = total(backend, count_labels)
         kinds = {isinstance(label, str) for label in found.rows}
         if len(kinds) > 1:
@@ -192,9 +200,10 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
             factor = self._class_factors(labels, weight)
         classes = labels[self._class_weighted(weight, factor) > 0]
         factors = dict(zip(labels.tolist(), factor.tolist(), strict=True))
-        code_of = {label: code for code, label in enumerate(classes.tolist())}
-        backend.become(encode_labels, code_of, factors)
-        return classes
+        loss = self._loss_of(classes)
+        number_of = dict(zip(classes.tolist(), class_numbers(loss, classes).tolist(), strict=True))
+        backend.become(encode_labels, number_of, factors)
+        return Target(loss, classes)
 
     def _loss_of(self, classes: NDArray[Any]) -> Loss:
         n_classes = len(classes)
@@ -203,7 +212,8 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
                 f"y has only one class ({classes.tolist()[0]!r}); at least 2 classes with"
                 " positive weight are needed."
             )
-        default: Loss = BinaryLogLoss() if n_classes == 2 else MulticlassLogLoss(n_classes)
+        positive = self._positive(classes)
+        default: Loss = BinaryLogLoss(positive) if n_classes == 2 else MulticlassLogLoss(n_classes)
         known = {"log_loss": default}
         loss = named_or_object("loss", self.loss, known, Loss, "a glassleaf.losses.Loss")
         zero = np.zeros(1) if loss.n_outputs == 1 else np.zeros((1, loss.n_outputs))
@@ -212,6 +222,29 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
                 f"loss={describe(self.loss)} does not give probabilities of {n_classes} classes."
             )
         return loss
+
+    def _positive(self, classes: NDArray[Any]) -> int:
+        """Place of the positive one of two classes."""
+        given = self.positive_class
+        if given is None:
+            return 1
+        if not isinstance(self.loss, str):
+            raise ValueError(
+                f"positive_class={describe(given)} is for loss='log_loss'. A loss of your own says"
+                " itself which of two classes is the positive one: see Loss.positive."
+            )
+        labels: list[Any] = classes.tolist()
+        if len(labels) != 2:
+            raise ValueError(
+                f"positive_class={describe(given)}: y has {len(labels)} classes, and only one of"
+                " two can be the positive one."
+            )
+        if not isinstance(given, Hashable) or given not in labels:
+            raise ValueError(
+                f"positive_class={describe(given)} is no label of y, which has"
+                f" {labels[0]!r} and {labels[1]!r}."
+            )
+        return labels.index(given)
 
     def _class_factors(self, labels: NDArray[Any], weight: Floats) -> Floats:
         """What the weight of every row is multiplied by, for the sake of its class."""
@@ -253,7 +286,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         return found
 
     def decision_function(self, X: Any) -> Floats:
-        """Raw scores: the log-odds of the second class, or one score per class.
+        """The log-odds of the second class, ``classes_[1]``, or one score per class.
 
         Parameters
         ----------
@@ -263,13 +296,17 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        model = fitted_model(self)
-        n_outputs = model.loss.n_outputs
+        loss = fitted_model(self).loss
         if is_collection(X):
-            width = n_outputs if n_outputs > 1 else None
+            width = loss.n_outputs if loss.n_outputs > 1 else None
             return lazily(self.decision_function, X, width, np.float64)
-        raw = model.scores(X)
-        return raw[:, 0] if n_outputs == 1 else raw
+        raw = self._raw(X)
+        return raw if loss.positive else -raw
+
+    def _raw(self, X: Any) -> Floats:
+        """Raw scores as losses take them."""
+        raw = self.model_.scores(X)
+        return raw[:, 0] if raw.shape[1] == 1 else raw
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of every class.
@@ -285,7 +322,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         loss = fitted_model(self).loss
         if is_collection(X):
             return lazily(self.predict_proba, X, len(self.classes_), np.float64)
-        return loss.inverse_link(self.decision_function(X))
+        return loss.inverse_link(self._raw(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of ``predict_proba``.
@@ -301,7 +338,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         loss = fitted_model(self).loss
         if is_collection(X):
             return lazily(self.predict_log_proba, X, len(self.classes_), np.float64)
-        return loss.log_inverse_link(self.decision_function(X))
+        return loss.log_inverse_link(self._raw(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class.
@@ -319,3 +356,9 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         if is_collection(X):
             return lazily(self.predict, X, None, classes.dtype)
         return np.asarray(classes[np.argmax(self.predict_proba(X), axis=1)])
+
+
+def class_numbers(loss: Loss, classes: NDArray[Any]) -> Floats:
+    """The numbers that training knows the sorted labels by: 1 is the positive one of two."""
+    numbers = np.arange(len(classes), dtype=np.float64)
+    return numbers if loss.positive else numbers[::-1]

@@ -9,6 +9,7 @@ from typing import Any
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError
+from glassleaf.export.comments import in_comment
 from glassleaf.export.nested import Syntax, bodies
 from glassleaf.tree.file.convert import plain_model
 from glassleaf.tree.fitted import fitted_model
@@ -80,10 +81,10 @@ _FINISH = {
         f"    out[0] = exp(raw[0] < {LARGEST_EXPONENT!r} ? raw[0] : {LARGEST_EXPONENT!r});",
     ],
     "logit": [
-        "    double small = exp(-fabs(raw[0]));",
-        "    int is_more = raw[0] >= 0;",
-        "    out[is_more] = 1.0 / (1.0 + small);",
-        "    out[!is_more] = small / (1.0 + small);",
+        "    double small = exp(-fabs(raw[0])); /* raw[0] is the log-odds of out[{positive}] */",
+        "    int likelier = raw[0] >= 0 ? {positive} : {other};",
+        "    out[likelier] = 1.0 / (1.0 + small);",
+        "    out[!likelier] = small / (1.0 + small);",
     ],
     "softmax": [
         "    double largest = raw[0], total = 0.0;",
@@ -117,17 +118,27 @@ def to_c(estimator: Any, *, name: str = "model") -> str:
     names = {"name": name, "NAME": name.upper()}
     head = _HEAD.format(
         version=__version__,
-        returns="the prediction" if model.classes is None else "the probability of every class",
+        returns=_returns(model),
         n_columns=len(model.columns),
         n_outputs=len(model.classes or (0,)),
         n_sums=model.n_outputs,
         columns=", ".join(quoted(column.name) for column in model.columns),
         **names,
     )
-    finish = "\n".join(_FINISH[model.link]).replace("{NAME}", name.upper())
+    finish = "\n".join(_FINISH[model.link]).format(
+        NAME=name.upper(), positive=model.positive, other=1 - model.positive
+    )
     code = "\n".join([*writer.tables, "", *functions, _main(model, names, finish)])
     helpers = [source for call, source in _HELPERS.items() if call in code]
     return "\n".join([head, _TYPES, *_lookups(model, names), "", *helpers, code])
+
+
+def _returns(model: PlainModel) -> str:
+    """What is computed, for the comment."""
+    if model.classes is None:
+        return "the prediction"
+    labels = ", ".join(in_comment(ascii(label)) for label in model.classes)
+    return f"the probabilities of {labels}"
 
 
 def quoted(text: str) -> str:

@@ -281,7 +281,9 @@ class _Graph:
             self.flat(raw, output="prediction")
             return [("prediction", types.DOUBLE, ["rows"])]
         if link == "logit":
-            both = self.op("Concat", self.op("Neg", raw), raw, axis=1)
+            opposite = self.op("Neg", raw)
+            by_label = (opposite, raw) if self.model.positive else (raw, opposite)
+            both = self.op("Concat", *by_label, axis=1)
             found = self.op("Sigmoid", both, output="probabilities")
         else:
             found = self.op("Softmax", raw, axis=1, output="probabilities")

@@ -236,12 +236,12 @@ class _Writer:
         elif self.model.link == "softmax":
             for k, label in enumerate(self.model.classes):
                 self._table(model, leaf, fields, k, {"targetCategory": _text(label)})
-        else:  # the first table has the log-odds, the second class the rest
-            second, first = self.model.classes[1], self.model.classes[0]
-            self._table(model, leaf, fields, 0, {"targetCategory": _text(second)})
-            Xml.SubElement(
-                model, "RegressionTable", {"intercept": "0.0", "targetCategory": _text(first)}
+        else:  # the first table has the log-odds, the other class the rest
+            positive, other = (
+                _text(self.model.classes[k]) for k in (self.model.positive, 1 - self.model.positive)
             )
+            self._table(model, leaf, fields, 0, {"targetCategory": positive})
+            Xml.SubElement(model, "RegressionTable", {"intercept": "0.0", "targetCategory": other})
 
     def _leaf_fields(self, model: Element, leaf: Leaf) -> dict[int, tuple[str, str, str]]:
         """Names of the fields of every number: its value within the clamps, curve, "is missing"."""

@@ -24,6 +24,7 @@ import math
 
 COLUMNS = {columns}
 CLASSES = {classes}
+POSITIVE = {positive}  # of two classes, the one whose log-odds the sum of a leaf's terms is
 
 # Per column: the codes of its categories (None: numbers), the points of its transform, what stands
 # for a missing number, and the points of its curve, a function of the transformed number.
@@ -44,7 +45,7 @@ def leaf(row):
 
 
 def raw(row):
-    """The sums of the leaf's terms, one per output."""
+    """The sums of the leaf's terms, one per output; of two classes, the log-odds of POSITIVE."""
     return _tree(*_read(row))[1]
 
 
@@ -87,7 +88,8 @@ _FINISH = {
     "logit": """    (log_odds,) = raw(row)
     small = math.exp(-abs(log_odds))
     less, more = small / (1.0 + small), 1.0 / (1.0 + small)
-    return [less, more] if log_odds >= 0 else [more, less]""",
+    positive, other = (more, less) if log_odds >= 0 else (less, more)
+    return [positive if label == POSITIVE else other for label in CLASSES]""",
     "softmax": """    scores = raw(row)
     powers = [math.exp(score - max(scores)) for score in scores]
     return [power / sum(powers) for power in powers]""",
@@ -104,7 +106,8 @@ def to_python(estimator: Any) -> str:
     Returns
     -------
     str
-        A module with ``predict(row)``, ``raw(row)``, ``leaf(row)``, ``COLUMNS`` and ``CLASSES``.
+        A module with ``predict(row)``, ``raw(row)``, ``leaf(row)``, ``COLUMNS``, ``CLASSES`` and
+        ``POSITIVE``.
     """
     model = plain_model(fitted_model(estimator))
     codes = [
@@ -116,6 +119,7 @@ def to_python(estimator: Any) -> str:
         returns="a number" if model.classes is None else "the probability of each of CLASSES",
         columns=ascii(tuple(column.name for column in model.columns)),
         classes=ascii(model.classes),
+        positive=ascii(model.positive_class),
         codes=ascii(codes),
         knots=repr([column.knots for column in model.columns]),
         fill=repr([column.fill for column in model.columns]),

@@ -111,8 +111,8 @@ def to_scorecard(
     pdo : float, default=20
         Points to double the odds.
     good : label, default=None
-        The class whose odds the points raise; None: the first, as in credit scoring, where the
-        second (1) is default.
+        The class whose odds the points raise; None: the one that is not the positive class, as in
+        credit scoring, where that is default.
     decimals : int, default=None
         Round points to so many decimals; None: not at all. Points per unit keep so many more that
         no number of their line is off by more than a tenth of the last decimal.
@@ -166,10 +166,10 @@ def _scale(
     if model.classes is None:
         return factor, offset, None
     if good is None:
-        good = model.classes[0]
+        good = model.classes[1 - model.positive]
     if good not in model.classes:
         raise ValueError(f"good={describe(good)} must be one of the classes {model.classes}.")
-    return (factor if good == model.classes[1] else -factor), offset, good
+    return (factor if good == model.positive_class else -factor), offset, good
 
 
 _Line = tuple[str, str, float | None, float | None, float, float]

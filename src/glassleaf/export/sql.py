@@ -15,6 +15,7 @@ from typing import Any
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError, describe
+from glassleaf.export.comments import in_comment
 from glassleaf.export.pieces import pieces, term_and_curve
 from glassleaf.tree.file.convert import plain_model
 from glassleaf.tree.fitted import fitted_model
@@ -110,7 +111,7 @@ def to_sql(
     prefix : str, default=""
         What the names of the view's own columns begin with.
     of : label, default=None
-        Whose probability the expression is; None: that of the second of two classes.
+        Whose probability the expression is; None: that of the positive one of two classes.
 
     Returns
     -------
@@ -161,14 +162,14 @@ class _Writer:
             return f"{self._comment(['The prediction.'])}\n{tree}"
         which = self._class(of)
         if model.link == "logit":
-            sign = "" if which == 0 else "-"
+            sign = "-" if which == model.positive else ""
             tree = self._tree(lambda leaf: self._odds([f"{sign}({self._sum(leaf, 0)})"]))
         else:
             others = [k for k in range(model.n_outputs) if k != which]
             tree = self._tree(
                 lambda leaf: self._odds([self._difference(leaf, k, which) for k in others])
             )
-        said = f"The probability of {_in_comment(repr(model.classes[which]))}."
+        said = f"The probability of {in_comment(repr(model.classes[which]))}."
         return f"{self._comment([said])}\n{tree}"
 
     def view(self, table: str, view: str, prefix: str) -> str:
@@ -203,15 +204,16 @@ class _Writer:
 
     def _meanings(self, prefix: str) -> list[str]:
         """What the view's own columns hold; of classes, which is whose."""
-        model, own = self.model, _in_comment(prefix)
-        labels = [_in_comment(repr(label)) for label in model.classes or ()]
+        model, own = self.model, in_comment(prefix)
+        labels = [in_comment(repr(label)) for label in model.classes or ()]
         leaves = ", ".join(f"{node} is leaf {k}" for node, k in leaf_numbers(model).items())
         lines = [f"{own}leaf is the node of the leaf, as apply() returns it: {leaves}."]
         if not labels:
             raw = "" if model.link == "identity" else f", the logarithm of {own}prediction"
             return [*lines, f"{own}raw is the sum of its terms{raw}."]
         if model.link == "logit":
-            lines.append(f"{own}raw is the sum of its terms, the log-odds of {labels[1]}.")
+            of = labels[model.positive]
+            lines.append(f"{own}raw is the sum of its terms, the log-odds of {of}.")
         else:
             lines += [f"{own}raw_{k} is the sum for {label}." for k, label in enumerate(labels)]
         return lines + [
@@ -225,6 +227,8 @@ class _Writer:
         if self.model.link == "logit":
             scores = ["0e0", raws[0]]
             found = [self._odds([raws[0]]), self._odds([f"-{raws[0]}"])]
+            if not self.model.positive:
+                scores, found = scores[::-1], found[::-1]
         else:
             scores = raws
             found = [self._odds([f"({b} - {a})" for b in raws if b != a]) for a in raws]
@@ -257,7 +261,7 @@ class _Writer:
     def _class(self, of: Any) -> int:
         classes = self.model.classes or ()
         if of is None and len(classes) == 2:
-            return 1
+            return self.model.positive
         if of not in classes:
             raise ValueError(
                 f"of={describe(of)} must be one of the classes: {', '.join(map(repr, classes))}."
@@ -378,15 +382,6 @@ class _Writer:
         if term.high < inf:
             value = f"{self.dialect.least}({value}, {number(term.high)})"
         return f"{self.dialect.greatest}({value}, {number(term.low)})" if term.low > -inf else value
-
-
-def _in_comment(text: str) -> str:
-    """A text that does not end the comment it stands in, nor begins another.
-
-    >>> _in_comment("*/ DROP TABLE loans /*")
-    '* / DROP TABLE loans / *'
-    """
-    return text.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _in_sum(value: float) -> str:

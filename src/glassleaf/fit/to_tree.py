@@ -140,7 +140,7 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
 
 def _what_was_seen(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Settings) -> Seen:
     """Records of every node, kept beside the tree for those who explain it."""
-    target = _mean_targets(backend, nodes, plan, settings.n_classes)
+    target = _mean_targets(backend, nodes, plan, settings.n_classes, settings.loss.positive)
     bend = _curve_covariances(backend, nodes, plan.design)
     candidates = _candidates(nodes, plan.columns, plan.units.scale)
     mean, spread = _moments(nodes, plan.design)
@@ -159,8 +159,10 @@ def _moments(nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:
     return mean, spread
 
 
-def _mean_targets(backend: Backend, nodes: Sequence[Node], plan: Plan, n_classes: int) -> Floats:
-    """Mean target of every node, shape (nodes, 1), or the shares of the classes."""
+def _mean_targets(
+    backend: Backend, nodes: Sequence[Node], plan: Plan, n_classes: int, positive: int
+) -> Floats:
+    """Mean target of every node, shape (nodes, 1), or the shares of the classes by sorted labels."""
     leaves = [node for node in nodes if node.children is None]
     tasks = [on_rows.TargetSumsTask(node.id, n_classes) for node in leaves]
     found = backend.sum(on_rows.target_sums, tasks)
@@ -171,7 +173,10 @@ def _mean_targets(backend: Backend, nodes: Sequence[Node], plan: Plan, n_classes
         if node.children is not None:
             sums[node.id] = sums[list(node.children)].sum(axis=0)
     mean = sums / np.array([[node.model.weight] for node in nodes])
-    return mean if n_classes else np.asarray(mean * plan.units.scale + plan.units.center)
+    if not n_classes:
+        return np.asarray(mean * plan.units.scale + plan.units.center)
+    # Of two classes, training knows the positive one as 1, wherever it is among the labels.
+    return np.asarray(mean if positive else mean[:, ::-1])
 
 
 def _curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) -> Floats:

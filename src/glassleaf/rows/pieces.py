@@ -362,14 +362,14 @@ def use_weighted(part: Part) -> Part:
     return Part(part.table.take(rows), part.y[rows], part.weight[rows], part.number)
 
 
-def encode_labels(part: Part, classes: dict[Any, int], factor: dict[Any, float]) -> Part:
-    """A part with codes instead of labels, and weights times those of the classes."""
+def encode_labels(part: Part, number: dict[Any, float], factor: dict[Any, float]) -> Part:
+    """A part with numbers instead of labels, and weights times those of the classes."""
     labels, codes = np.unique(part.y, return_inverse=True)
     names = labels.tolist()
-    code = np.array([classes.get(name, 0) for name in names], dtype=np.float64)
+    numbers = np.array([number.get(name, 0.0) for name in names], dtype=np.float64)
     times = np.array([factor[name] for name in names], dtype=np.float64)
     if len(names):
-        part = replace(part, y=code[codes], weight=part.weight * times[codes])
+        part = replace(part, y=numbers[codes], weight=part.weight * times[codes])
     else:
         part = replace(part, y=np.zeros(0))
     return use_weighted(part)

@@ -71,6 +71,16 @@ class FittedModel:
         return tuple(str(label) for label in self.classes or ())
 
     @property
+    def positive_class(self) -> Any:
+        """Of two classes, the label whose log-odds the score is; else None."""
+        return self.classes[self.positive] if self.classes and self.kind == "binary" else None
+
+    @property
+    def positive(self) -> int:
+        """The prediction that stands for all: of the positive class, or the last of several."""
+        return self.loss.positive if self.kind == "binary" else len(self.classes or (0,)) - 1
+
+    @property
     def leaves(self) -> list[int]:
         """The leaves from left to right."""
         found, ahead = [], [0]

@@ -98,13 +98,22 @@ class Leaf:
 
 @dataclass(frozen=True)
 class PlainModel:
-    """A tree with its link: "identity", "log", "logit" (two classes) or "softmax"."""
+    """A tree with its link: "identity", "log", "logit" (two classes) or "softmax".
+
+    Of two classes, ``positive`` is the position of the one whose log-odds the sum is.
+    """
 
     columns: tuple[PlainColumn, ...]
     nodes: tuple[Split | Leaf, ...]
     link: str
     classes: tuple[Label, ...] | None
     named: bool
+    positive: int = 1
+
+    @property
+    def positive_class(self) -> Label | None:
+        """Of two classes, the one whose log-odds the sum is; else None."""
+        return self.classes[self.positive] if self.classes and self.link == "logit" else None
 
     @property
     def n_outputs(self) -> int:
@@ -161,7 +170,8 @@ def from_document(document: Document) -> PlainModel:
     link = _LINKS.get(document["loss"]["name"]) or (
         "logit" if len(classes or ()) == 2 else "softmax"
     )
-    return PlainModel(columns, nodes, link, classes, document["named"])
+    positive = document["loss"].get("positive", 1)
+    return PlainModel(columns, nodes, link, classes, document["named"], positive)
 
 
 def _column(document: Document, j: int) -> PlainColumn:

@@ -65,7 +65,7 @@ class Scorer:
         self._readers = tuple(map(_reader, model.columns))
         self._nodes = tuple(_prepared(node, model) for node in model.nodes)
         self._used = model.used
-        self._finish = _FINISH[model.link]
+        self._finish = _FINISH[model.link] if model.positive else _logit_of_first
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scorer, (self.model,)
@@ -84,7 +84,7 @@ class Scorer:
         return self._finish(self._sums(self._values(row))[1])
 
     def raw(self, row: Row) -> float | list[float]:
-        """The sum of the leaf's terms: the log-odds, the logarithm, a score per class."""
+        """The sum of the leaf's terms: log-odds of the positive class, logarithm, class scores."""
         sums = self._sums(self._values(row))[1]
         return sums if self.model.link == "softmax" else sums[0]
 
@@ -282,6 +282,10 @@ def _logit(sums: list[float]) -> list[float]:
     small = exp(-abs(raw))
     less, more = small / (1.0 + small), 1.0 / (1.0 + small)
     return [less, more] if raw >= 0 else [more, less]
+
+
+def _logit_of_first(sums: list[float]) -> list[float]:
+    return _logit([-sums[0]])
 
 
 def _softmax(sums: list[float]) -> list[float]:

@@ -192,9 +192,11 @@ def _check_outputs(document: Document) -> int:
     is_classifier = document["estimator"]["class"] == "ModelTreeClassifier"
     _require(is_classifier == (classes is not None), "classes are those of a classifier")
     _require(is_classifier == (name == "log_loss"), f"loss {name} does not fit the estimator")
+    values = [] if classes is None else classes["values"]
+    is_possible = len(values) == 2 or "positive" not in document["loss"]
+    _require(is_possible, "only one of two classes is the positive one")
     if classes is None:
         return 1
-    values = classes["values"]
     _require(len(values) >= 2, "a classifier needs two classes")
     _require(len(set(values)) == len(values), "a class occurs twice")
     _check_labels(classes)

@@ -112,7 +112,8 @@ def _labels(values: NDArray[Any], what: str) -> Document:
 
 def _loss(loss: Loss) -> Document:
     if type(loss) in _CLASS_LOSSES:
-        return {"name": "log_loss", "n_outputs": loss.n_outputs}
+        positive = {} if loss.positive else {"positive": loss.positive}
+        return {"name": "log_loss", "n_outputs": loss.n_outputs, **positive}
     for name, kind in losses.REGRESSION_LOSSES.items():
         if type(loss) is kind:
             given = {f.name: float(getattr(loss, f.name)) for f in fields(kind)}  # type: ignore[arg-type]
@@ -221,9 +222,9 @@ def _built_loss(given: Document, n_classes: int) -> Loss:
         n_outputs = given.get("n_outputs", 1)
         if n_classes and n_outputs != (1 if n_classes == 2 else n_classes):
             raise TypeError
-        return (
-            losses.BinaryLogLoss(**own) if n_outputs == 1 else losses.MulticlassLogLoss(n_outputs)
-        )
+        if n_outputs == 1:
+            return losses.BinaryLogLoss(**own)
+        return losses.MulticlassLogLoss(n_outputs, **own)
     except TypeError:
         raise ModelFileError(
             f"This is no intact model file: {given['name']} has other parameters."

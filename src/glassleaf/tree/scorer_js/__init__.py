@@ -37,6 +37,7 @@ def model_data(model: PlainModel) -> dict[str, Any]:
     return {
         "link": model.link,
         "classes": model.classes,
+        "positive": model.positive if model.link == "logit" else None,
         "columns": [_column(column) for column in model.columns],
         "nodes": [_leaf(n) if isinstance(n, Leaf) else _split(n) for n in model.nodes],
     }

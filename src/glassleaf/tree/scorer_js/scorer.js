@@ -3,7 +3,8 @@
  * A row is an array in the order of the columns, or an object by their names. null, undefined and
  * NaN are missing. Returned functions:
  *   predict(row)        the prediction, or an array with the probability of every class
- *   raw(row)            sums of the leaf's terms, one per output
+ *   raw(row)            sums of the leaf's terms, one per output; of two classes, the log-odds of
+ *                       model.classes[model.positive]
  *   leaf(row)           number of the leaf
  *   path(row)           [{node, column, value, goesLeft}, ...] from the root to the leaf
  *   contributions(row)  [{column, value, added: [one per output]}, ...]; with the leaf's
@@ -119,7 +120,7 @@ function glassleafScorer(model) {
       const small = Math.exp(-Math.abs(raw[0]));
       const less = small / (1 + small);
       const more = 1 / (1 + small);
-      return raw[0] >= 0 ? [less, more] : [more, less];
+      return (raw[0] >= 0) === (model.positive === 1) ? [less, more] : [more, less];
     }
     const largest = Math.max(...raw);
     const powers = raw.map((score) => Math.exp(score - largest));
