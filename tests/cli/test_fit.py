@@ -341,3 +341,56 @@ def test_no_rows_and_one_class(call: Call) -> None:
     assert "in every row" in call("fit", "t.csv", "--target", "y", code=1).stderr
     write_csv(Path("t.csv"), pa.table({"x": [1] * 30, "y": ["a", "b"] * 15}))
     assert "no column is left" in call("fit", "t.csv", "--target", "y", code=1).stderr
+
+
+def test_the_positive_class(call: Call, loans_csv: Path) -> None:
+    given = ("--target", "default", "--positive-class", "no", "--monotone", "income:+1")
+    found = call("fit", loans_csv, *given, *QUICK)
+    assert "P(no) = 1 / (1 + exp(-score))" in found.stdout
+    model = glassleaf.load("model.json")
+    assert model.positive_class == "no"
+    place = model.feature_names_in_.tolist().index("income")
+    assert model.tree_.coef[:, place].max() > 0
+    said = call("fit", loans_csv, *given, *QUICK, "--json")
+    assert json.loads(said.stdout)["positive_class"] == "no"
+    evaluated = call("evaluate", "model.json", loans_csv, "--target", "default")
+    assert "target default, positive class no" in evaluated.stdout
+    evaluated = call("evaluate", "model.json", loans_csv, "--target", "default", "--json")
+    assert json.loads(evaluated.stdout)["positive_class"] == "no"
+    explained = call("explain", "model.json", loans_csv).stdout
+    assert "to the right: towards no." in explained and "P(no) = 1 /" in explained
+    hurt = call("explain", "model.json", loans_csv, "--reasons", 2, "--favorable", "high").stdout
+    assert ", if a high score of no is good" in hurt
+    explained = json.loads(call("explain", "model.json", loans_csv, "--json").stdout)
+    assert explained[0]["positive_class"] == "no"
+    assert "P(no) = 1 /" in call("show", "model.json").stdout
+    assert json.loads(call("show", "model.json", "--json").stdout)["positive_class"] == "no"
+    written = call("report", "model.json", loans_csv, "--target", "default").stdout
+    assert "(positive class no)" in written
+    sql = call("export", "model.json", "--to", "sql").stdout
+    assert "The probability of 'no'." in sql
+
+
+def test_the_positive_class_of_numbers_and_truths(call: Call) -> None:
+    x = numbers()
+    for labels, name in (([0, 1], "0"), ([False, True], "False"), ([False, True], "True")):
+        y = [labels[value > 0] for value in x]
+        pyarrow.parquet.write_table(pa.table({"x": x, "y": y}), "t.parquet")
+        for way in ("--stream", "--no-stream"):
+            call("fit", "t.parquet", "--target", "y", "--positive-class", name, way, *QUICK)
+            model = glassleaf.load("model.json")
+            assert str(model.positive_class) == name and model.positive_class in labels
+
+
+def test_positive_classes_that_are_none(call: Call) -> None:
+    table = {"x": numbers(), "y": ["a", "b", "c"] * 20, "z": ["bad", "good"] * 30}
+    write_csv(Path("t.csv"), pa.table(table))
+    for target, name, message in (
+        ("x", "bad", "it has no classes"),
+        ("y", "a", "for two classes; the target has 3"),
+        ("z", "god", "no class 'god': did you mean 'good'?"),
+    ):
+        given = ("--target", target, "--positive-class", name)
+        found = call("fit", "t.csv", *given, *QUICK, code=2)
+        assert f"--positive-class{'' if target == 'y' else ':'}" in found.output
+        assert message in found.output

@@ -24,13 +24,13 @@ LINKS = {
 }
 
 
-def link_text(link: str, classes: Sequence[Any] | None) -> str:
+def link_text(link: str, positive_class: Any) -> str:
     """How a prediction follows from the score.
 
-    >>> link_text("logit", ("no", "yes"))
+    >>> link_text("logit", "yes")
     'P(yes) = 1 / (1 + exp(-score))'
     """
-    return LINKS[link].format(label=words.name((classes or ("",))[-1]))
+    return LINKS[link].format(label=words.name(positive_class))
 
 
 def score_texts(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> list[str]:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 class LeafScore(Record):
     """One leaf on some rows: mean target with its standard error, mean prediction, lift.
 
-    ``lift`` is the mean target as a multiple of that of all rows.
+    ``share`` is that of the weight, ``lift`` is the mean target as a multiple of that of all rows.
     """
 
     leaf: int
@@ -45,9 +45,9 @@ class LeafScores(Record):
 
 
 def score_leaves(
-    model: FittedModel, X: Any, y: Any, output: int = -1, weight: Any = None, n_bins: int = 10
+    model: FittedModel, X: Any, y: Any, output: int, weight: Any = None, n_bins: int = 10
 ) -> LeafScores:
-    """Compare the leaves' predictions with the target (classes: of one class, by default the last).
+    """Compare the leaves' predictions with the target (classes: of one class).
 
     The bins are groups of about equal weight, in the order of the predictions.
     """

@@ -97,11 +97,12 @@ class Split(Record):
 class Node(Record):
     """A node, its rule and its model.
 
-    ``leaf`` numbers the leaves from left to right, from 1. ``target`` is the mean target, or the
-    share of every class; ``raw`` the raw score of the node's mean row, and ``prediction`` the
-    prediction that follows from it. ``coef[k][t]`` belongs to output k and term t. Terms of number
-    j are held within ``clamp[j]``, before its curve is taken of them. ``mean`` and ``spread`` are
-    those of the terms, ``bend[j]`` the covariance of number j's term and its curve.
+    ``leaf`` numbers the leaves from left to right, from 1. ``share`` is that of the weight.
+    ``target`` is the mean target, or the share of every class; ``raw`` the raw score of the node's
+    mean row, and ``prediction`` the prediction that follows from it. ``coef[k][t]`` belongs to
+    output k and term t. Terms of number j are held within ``clamp[j]``, before its curve is taken
+    of them. ``mean`` and ``spread`` are those of the terms, ``bend[j]`` the covariance of number
+    j's term and its curve.
     """
 
     id: int
@@ -132,12 +133,14 @@ class ModelExplanation(Record):
     """A whole model; see the module's docstring for what its numbers mean.
 
     ``curves`` are those that all leaves share; their weights are coefficients of their terms.
+    ``positive_class`` is the one of two classes whose log-odds the score is, else None.
     """
 
     kind: str
     loss: str
     link: str
     classes: tuple[Any, ...] | None
+    positive_class: Any
     outputs: tuple[str, ...]
     rows: int
     features: tuple[Feature, ...]
@@ -155,6 +158,13 @@ class ModelExplanation(Record):
     def curve(self) -> dict[str, Curve]:
         """The curves by the name of their feature."""
         return {curve.feature: curve for curve in self.curves}
+
+    @property
+    def positive(self) -> int:
+        """The prediction that stands for all: of the positive class, or the last of several."""
+        if self.classes is None or self.positive_class is None:
+            return len(self.classes or (0,)) - 1
+        return self.classes.index(self.positive_class)
 
     @property
     def leaves(self) -> tuple[Node, ...]:
@@ -184,6 +194,7 @@ def explain_model(model: FittedModel) -> ModelExplanation:
         loss=type(model.loss).__name__,
         link=model.link,
         classes=model.classes,
+        positive_class=model.positive_class,
         outputs=model.outputs,
         rows=int(tree.n_samples[0]),
         features=_features(tree, strength),

@@ -128,7 +128,8 @@ def _direction(model: FittedModel, favorable: Any) -> tuple[int, float]:
         favorable = "high" if favorable is None else favorable
         choices: dict[Any, float] = {"high": 1.0, "low": -1.0}
         if model.classes is not None:
-            choices |= {model.classes[0]: -1.0, model.classes[1]: 1.0}
+            choices |= {label: 1.0 if label == model.positive_class else -1.0
+                        for label in model.classes}  # fmt: skip
         if favorable in choices:
             return 0, choices[favorable]
         accepted = ", ".join(map(repr, choices))

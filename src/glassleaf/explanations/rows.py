@@ -39,7 +39,8 @@ class RowExplanation(Record):
     feature to a number; with K classes, all of them are lists of K numbers. Either way, and for
     every class, ``reference + sum(contributions) == raw``. ``prediction`` is the predicted number,
     or the list of the probabilities of ``classes``. ``reference_text`` says what the reference is,
-    ``outputs`` whose scores the lists hold.
+    ``outputs`` whose scores the lists hold, ``positive_class`` whose log-odds the one score of two
+    classes is.
     """
 
     leaf: int
@@ -55,6 +56,7 @@ class RowExplanation(Record):
     label: Any = None
     outputs: tuple[str, ...] = ("",)
     classes: tuple[Any, ...] = ()
+    positive_class: Any = None
 
     @property
     def rule_text(self) -> str:
@@ -77,9 +79,11 @@ class RowExplanation(Record):
             what = "1 smaller part" if len(rest) == 1 else f"{len(rest)} smaller parts"
             lines.append((_numbers(_one_or_list(total), "+"), what))
         longest = max(len(number) for number, _ in lines)
+        whose = words.whose_score("", self.positive_class)
+        of = f" of {whose}" if whose else ""
         head = [
             f"Leaf {self.leaf_number}: {self.rule_text}",
-            f"score {_numbers(self.raw)}, prediction {self._predicted()}{predicted}",
+            f"score{of} {_numbers(self.raw)}, prediction {self._predicted()}{predicted}",
         ]
         return "\n".join(head + [f"  {number.rjust(longest)}  {text}" for number, text in lines])
 
@@ -155,6 +159,7 @@ class RowExplanations(Sequence[RowExplanation]):
             label=label,
             outputs=model.outputs,
             classes=model.classes or (),
+            positive_class=model.positive_class,
         )
 
     def _path(self, row: int) -> tuple[Step, ...]:

@@ -82,6 +82,15 @@ def class_name(label: Any) -> str:
     return name(label) if isinstance(label, str) else f"class {name(label)}"
 
 
+def whose_score(output: str, positive_class: Any) -> str:
+    """The class that a score speaks for: its own of several, the positive one of two, else none.
+
+    >>> whose_score("north", None), whose_score("", 1), whose_score("", None)
+    ('north', 'class 1', '')
+    """
+    return output if positive_class is None else class_name(positive_class)
+
+
 def listed(values: Sequence[Any], at_most: int = _LISTED) -> str:
     """A set, shortened.
 

@@ -229,7 +229,7 @@ def _model_part(estimator: Any, explanation: ModelExplanation) -> str:
         if n > 1
         else "A single formula; no question is asked before."
     )
-    link = link_text(explanation.link, explanation.classes)
+    link = link_text(explanation.link, explanation.positive_class)
     given = ", ".join(f"{name}={value}" for name, value in changed_parameters(estimator).items())
     origin = (
         f"{type(estimator).__name__}({given}), fitted with the loss {explanation.loss}; all other"

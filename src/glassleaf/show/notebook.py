@@ -6,7 +6,7 @@ from html import escape
 
 from glassleaf.explanations import words
 from glassleaf.explanations.curves import curve_weights
-from glassleaf.explanations.formulas import column_text
+from glassleaf.explanations.formulas import column_text, link_text
 from glassleaf.explanations.rules import Condition, split_conditions
 from glassleaf.tree.plain import Leaf, PlainModel, leaf_numbers
 from glassleaf.tree.tree import Tree
@@ -26,8 +26,15 @@ def tree_html(model: PlainModel, tree: Tree) -> str:
         rows = sum(leaf.n_samples for leaf in model.leaves)
         content = f"model tree: {n_leaves} leaves, {rows:,} rows"
     else:
-        content = _node(model, tree, 0)
+        content = _link(model) + _node(model, tree, 0)
     return f'<div class="glassleaf-tree" style="{_BOX}">{content}</div>'
+
+
+def _link(model: PlainModel) -> str:
+    """Of two classes, whose probability the formulas lead to."""
+    if model.positive_class is None:
+        return ""
+    return f"<div>{escape(link_text(model.link, model.positive_class))}</div>"
 
 
 def _node(model: PlainModel, tree: Tree, number: int) -> str:

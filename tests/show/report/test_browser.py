@@ -104,7 +104,13 @@ def show_all_fields(page):
 
 @pytest.mark.parametrize(
     "kind",
-    ["huber, winsor, clamp", "binary, rank, clamp", "multiclass, winsor, clamp", "poisson, rank"],
+    [
+        "huber, winsor, clamp",
+        "binary, rank, clamp",
+        "multiclass, winsor, clamp",
+        "poisson, rank",
+        "texts, the first is positive",
+    ],
 )
 def test_rows_typed_into_the_page_get_python_s_predictions(opened, kind):
     case = zoo.case(kind)
@@ -120,6 +126,20 @@ def test_rows_typed_into_the_page_get_python_s_predictions(opened, kind):
     compare([one["prediction"] for one in found], case.expected[:ROWS])
     compare([one["raw"] for one in found], case.raw[:ROWS])
     assert [one["leaf"] for one in found] == case.model.apply(case.table[:ROWS]).tolist()
+
+
+def test_the_page_is_about_the_positive_class(opened):
+    case = zoo.case("texts, the first is positive")
+    bad = case.model.classes_[0]
+    page = opened(report_of("texts, the first is positive")[0])
+    assert f"P({bad})" in page.locator("#prediction").inner_text()
+    shown = page.locator("#prediction .card-value").inner_text()
+    assert float(shown.rstrip("%")) == pytest.approx(100 * exact(page)["prediction"][0], abs=0.06)
+    facts = page.locator(".leaf-panel:not([hidden])").inner_text()
+    assert f"share of {bad}, training" in facts
+    assert f"Score of {bad} = the sum of" in facts
+    assert f"Rows of {bad} that are found" in page.locator("#scores").inner_text()
+    assert f"What each feature adds to the score of {bad}" in page.locator("#what-if").inner_text()
 
 
 def compare(found, expected):

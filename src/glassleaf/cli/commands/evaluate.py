@@ -33,6 +33,7 @@ def evaluate(
         read_model,
         target_column,
     )
+    from glassleaf.tree.fitted import fitted_model
 
     estimator = read_model(model)
     how = ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error)
@@ -42,12 +43,14 @@ def evaluate(
         scores, n_rows = score_chunks(estimator, chunks)
     if not n_rows:
         raise DataError(f"{reader.source.name} has no usable rows.")
+    positive = fitted_model(estimator).positive_class
     if json:
         screen.write_json(
             {
                 "model": str(model),
                 "data": data,
                 "target": name,
+                "positive_class": positive,
                 "rows": n_rows,
                 "skipped_rows": reader.source.problems.n_skipped,
                 "scores": {score.name: score.value for score in scores},
@@ -55,7 +58,8 @@ def evaluate(
         )
         return
     out = screen.console()
-    out.print(f"{model} on {data}: {n_rows:,} rows, target {name}", soft_wrap=True)
+    of = "" if positive is None else f", positive class {positive}"
+    out.print(f"{model} on {data}: {n_rows:,} rows, target {name}{of}", soft_wrap=True)
     out.print()
     table = screen.plain_table("score")
     table.add_column("value", justify="right")
@@ -100,6 +104,7 @@ def report(
 ) -> None:
     """Write the report of a model on rows whose true values are known."""
     from glassleaf.cli.reading.model_rows import labeled_rows, read_model
+    from glassleaf.tree.fitted import fitted_model
 
     if not output.parent.is_dir():
         raise CallError(f"cannot write {str(output)!r}: there is no folder {str(output.parent)!r}.")
@@ -107,4 +112,6 @@ def report(
     how = ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error)
     rows = labeled_rows(estimator, data, target, weight, how)
     estimator.report(rows.X, rows.y, rows.weight, target=rows.target).write(output)
-    screen.console().print(f"Written: {output}", style="green", soft_wrap=True)
+    positive = fitted_model(estimator).positive_class
+    of = "" if positive is None else f" (positive class {positive})"
+    screen.console().print(f"Written: {output}{of}", style="green", soft_wrap=True)

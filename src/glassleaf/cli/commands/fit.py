@@ -26,6 +26,14 @@ def fit(
         Task | None,
         typer.Option(help="What to predict. Default: inferred from the target."),
     ] = None,
+    positive_class: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Of two classes, the one that scores, signs and formulas are about; the second in"
+            " sorted order, if it is not said.",
+        ),
+    ] = None,
     weight: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Column of the rows' weights.", rich_help_panel=_COLUMNS),
@@ -168,7 +176,7 @@ def fit(
             options=ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error),
         ),
         tree=fitting.TreeOptions(
-            leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ())
+            leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ()), positive_class
         ),
         test_size=test_size,
         test=test,

@@ -20,7 +20,7 @@ from glassleaf.cli.options import Task
 from glassleaf.cli.output.fit_screen import FitOutcome, Screen
 from glassleaf.cli.output.progress import progress
 from glassleaf.cli.output.scores import Score, all_scores
-from glassleaf.cli.reading.model_rows import LabeledRows, labeled_rows
+from glassleaf.cli.reading.model_rows import LabeledRows, labeled_rows, written_like
 from glassleaf.cli.reading.profiles import DataProfile
 from glassleaf.cli.reading.training_data import DataRequest, TrainingData, load_training
 from glassleaf.cli.screen import note
@@ -38,6 +38,7 @@ class TreeOptions:
     alpha: float | None
     settings: Sequence[str]
     monotone: Sequence[str]
+    positive_class: str | None
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def new_estimator(profile: DataProfile, tree: TreeOptions) -> Any:
         given["alpha"] = tree.alpha
     if tree.monotone:
         given["monotonic_cst"] = monotone_columns(tree.monotone, profile)
+    if tree.positive_class is not None:
+        given["positive_class"] = _positive_class(tree.positive_class, profile)
     for text in tree.settings:
         name, equals, value = text.partition("=")
         if not equals:
@@ -119,6 +122,16 @@ def new_estimator(profile: DataProfile, tree: TreeOptions) -> Any:
             raise CallError(f"--set: no parameter {name!r}{suggestion(name, sorted(known))}")
         given[name] = _value(value)
     return kind(**given)
+
+
+def _positive_class(given: str, profile: DataProfile) -> Any:
+    """The label of the target that is written like this."""
+    if profile.task is Task.regression:
+        raise CallError("--positive-class: the target holds numbers; it has no classes.")
+    labels = sorted(profile.target.counts or ())
+    if len(labels) != 2:
+        raise CallError(f"--positive-class is for two classes; the target has {len(labels)}.")
+    return written_like(given, labels, "--positive-class")
 
 
 def _value(text: str) -> Any:

@@ -186,7 +186,7 @@ def _heading(model: PlainModel, tree: Tree) -> Any:
 
 def _legend(model: PlainModel, scale: Scale, has_curves: bool) -> str:
     """How a leaf's numbers become a prediction, and what its bars show."""
-    link = link_text(model.link, model.classes)
+    link = link_text(model.link, model.positive_class)
     rescaled = any(is_rescaled(column.knots) for column in model.columns)
     own_scale = " rank(x): its rank, -3.5 to 3.5." if rescaled else ""
     curves = " curve(x): a curve that all leaves share." if has_curves else ""

@@ -39,9 +39,9 @@ def favorable_score(estimator: Any, given: str | None) -> Any:
 
 def favorable_words(estimator: Any, given: str | None) -> str:
     """The end of the line "What hurt most": what is good for the row."""
-    classes = getattr(estimator, "classes_", None)
+    positive = linear_model(estimator).positive_class
     if given in (None, "high", "low"):
-        score = "score" if classes is None else f"score of {classes[-1]}"
+        score = "score" if positive is None else f"score of {positive}"
         return f", if a {given or 'high'} {score} is good"
     return f", if {given} is good"
 
@@ -84,7 +84,7 @@ def show_row(
             for value in (explanation.reference, explanation.raw)
         )
         model = linear_model(estimator)
-        link = link_text(model.link, model.classes)
+        link = link_text(model.link, model.positive_class)
         start = f"{reference} ({explanation.reference_text})"
         out.print(f"{start} plus these is {raw}, the score{of}. {link}", style="dim")
     out.print()
@@ -92,10 +92,10 @@ def show_row(
 
 def _towards(estimator: Any, which: int | None) -> str:
     """Where bars to the right lead to."""
-    classes = getattr(estimator, "classes_", None)
-    if classes is None:
+    model = linear_model(estimator)
+    if model.classes is None:
         return "a higher prediction"
-    return f"{classes[-1 if which is None else which]}"
+    return f"{model.classes[model.positive if which is None else which]}"
 
 
 def _class_shown(explanation: RowExplanation) -> int | None:

@@ -16,6 +16,7 @@ from glassleaf.cli.reading.profiles import DataProfile
 from glassleaf.cli.reading.training_data import DataRequest
 from glassleaf.cli.screen import console, plain_table, write_json
 from glassleaf.errors import require
+from glassleaf.tree.fitted import fitted_model
 
 rich_table: Any = require("rich.table", extra="cli", purpose="Tables on the screen")
 text: Any = require("rich.text", extra="cli", purpose="Tables on the screen")
@@ -69,6 +70,7 @@ class Screen:
     def fitted(self, fitted: FitOutcome, X: Any) -> None:
         """Show the tree and its scores. The rows X, or those of the fit, scale the bars."""
         self.gathered |= {
+            "positive_class": fitted_model(fitted.estimator).positive_class,
             "leaves": fitted.estimator.get_n_leaves(),
             "depth": fitted.estimator.get_depth(),
             "seconds": round(fitted.seconds, 3),

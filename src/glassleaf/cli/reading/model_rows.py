@@ -46,10 +46,15 @@ def label_of(estimator: Any, given: str | None, option: str) -> Any:
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         raise CallError(f"{option}: the model predicts numbers; it has no classes.")
-    for label in classes.tolist():
+    return written_like(given, classes.tolist(), option)
+
+
+def written_like(given: str, labels: Sequence[Any], option: str) -> Any:
+    """The label that is written like this."""
+    for label in labels:
         if str(label) == given:
             return label
-    raise CallError(f"{option}: no class {given!r}{suggestion(given, list(map(str, classes)))}")
+    raise CallError(f"{option}: no class {given!r}{suggestion(given, list(map(str, labels)))}")
 
 
 # --- the model's columns -------------------------------------------------------------------------

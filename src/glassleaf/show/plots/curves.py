@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from glassleaf.explanations import words
 from glassleaf.explanations.curves import to_raw
 from glassleaf.explanations.effects import effect_lines
 from glassleaf.explanations.explain import explain
@@ -126,5 +127,6 @@ class CurveDisplay:
         )  # fmt: skip
 
     def _of_output(self) -> str:
-        name = self.explanation.outputs[self.output]
+        explanation = self.explanation
+        name = words.whose_score(explanation.outputs[self.output], explanation.positive_class)
         return f" of {label(name)}" if name else ""

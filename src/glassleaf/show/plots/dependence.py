@@ -47,14 +47,18 @@ class DependenceDisplay:
         X: Any,
         feature: Any,
         *,
-        output: int = -1,
+        output: int | None = None,
         max_rows: int = 1000,
         ax: Any = None,
     ) -> Self:
-        """Predict the rows of X with the feature set to each of its values, and draw the mean."""
+        """Predict the rows of X with the feature set to each of its values, and draw the mean.
+
+        ``output`` is the position of a class; None: the positive one of two, else the last.
+        """
         model = fitted_model(estimator)
         column = model.position(feature, "feature")
-        found = dependence_of(model, model.matrix(X), column, output, max_rows, _POINTS)
+        shown = model.positive if output is None else output
+        found = dependence_of(model, model.matrix(X), column, shown, max_rows, _POINTS)
         return cls(found).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:

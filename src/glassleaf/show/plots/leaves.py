@@ -37,13 +37,17 @@ class LeafScoresDisplay(ABC):
         X: Any,
         y: Any,
         *,
-        output: int = -1,
+        output: int | None = None,
         sample_weight: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Score the leaves of a fitted model tree on rows and draw them."""
+        """Score the leaves of a fitted model tree on rows and draw them.
+
+        ``output`` is the position of a class; None: the positive one of two, else the last.
+        """
         model = fitted_model(estimator)
-        return cls(score_leaves(model, X, y, output, sample_weight)).plot(ax=ax)
+        shown = model.positive if output is None else output
+        return cls(score_leaves(model, X, y, shown, sample_weight)).plot(ax=ax)
 
     @abstractmethod
     def plot(self, ax: Any = None) -> Self:

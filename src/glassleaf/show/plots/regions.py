@@ -57,7 +57,7 @@ class RegionDisplay:
         *,
         y: Any = None,
         at: Any = None,
-        output: int = -1,
+        output: int | None = None,
         max_points: int = 500,
         ax: Any = None,
     ) -> Self:
@@ -73,8 +73,9 @@ class RegionDisplay:
             Targets of the rows, to color the points; those of the class shown are filled.
         at : table of one row or None
             Values of the other features; None: their median (most frequent category) in X.
-        output : int
-            Which class's probability is shown; -1 is the last.
+        output : int or None
+            Position of the class whose probability is shown; None: the positive one of two, else
+            the last.
         max_points : int
             How many rows are drawn as points.
         """
@@ -82,10 +83,11 @@ class RegionDisplay:
         matrix = model.matrix(X)
         columns = (model.position(features[0], "features"), model.position(features[1], "features"))
         row = None if at is None else model.matrix(at)[0]
-        surface = slice_of(model, matrix, columns, row, _POINTS, output)
+        shown = model.positive if output is None else output
+        surface = slice_of(model, matrix, columns, row, _POINTS, shown)
         some = np.linspace(0, len(matrix) - 1, min(max_points, len(matrix))).astype(int)
-        colors = None if y is None else target_numbers(model, y, output, len(matrix))[some]
-        return cls(surface, matrix[some][:, list(columns)], colors, output).plot(ax=ax)
+        colors = None if y is None else target_numbers(model, y, shown, len(matrix))[some]
+        return cls(surface, matrix[some][:, list(columns)], colors, shown).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the regions."""

@@ -127,7 +127,7 @@ class RowDisplay:
         return float(value[self.output]) if isinstance(value, (list, tuple)) else float(value)
 
     def _output_text(self) -> str:
-        name = self.row.outputs[self.output]
+        name = words.whose_score(self.row.outputs[self.output], self.row.positive_class)
         return f" of {label(name)}" if name else ""
 
     def _prediction_text(self) -> str:

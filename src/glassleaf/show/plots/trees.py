@@ -92,11 +92,11 @@ class TreeDisplay:
     def _legend(self, n_shown: int) -> str:
         outputs, n_features = self.explanation.outputs, len(self.explanation.features)
         some = f"; {n_shown} of {n_features} features" if n_shown < n_features else ""
-        if len(outputs) == 1:
-            return _LEGEND.format("the score", _SIGNS) + some
-        if self.output < 0:
+        if len(outputs) > 1 and self.output < 0:
             return _LEGEND.format("the scores of all classes", "") + some
-        return _LEGEND.format(f"the score of {label(outputs[self.output])}", _SIGNS) + some
+        whose = words.whose_score(outputs[self.output], self.explanation.positive_class)
+        of = f" of {label(whose)}" if whose else ""
+        return _LEGEND.format(f"the score{of}", _SIGNS) + some
 
     def _places(self, depth: int) -> dict[int, tuple[float, float]]:
         """Where every node stands: leaves in lines, inner nodes between their children."""

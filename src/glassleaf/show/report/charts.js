@@ -91,17 +91,17 @@ function calibrationChart(item, isShare) {
     " against mean prediction (right)"));
 }
 
-/* The ROC curve; the dot is where rows count as the second class from a probability of 50%. */
+/* The ROC curve; the dot is where rows count as the positive class from a probability of 50%. */
 function rocChart(view) {
   const points = view.on_classes.roc;
   const { svg, x, y } = frame(SQUARE.width, SQUARE.height, [0, 1], [0, 1], "ROC curve",
     { percent: true, xLabel: "others taken for it", xTicks: 5, edge: SQUARE.edge });
   svg.append(s("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }),
     s("polyline", { class: "curve chosen", points: points.map((p) => x(p[1]).toFixed(1) + "," + y(p[2]).toFixed(1)).join(" ") }));
-  const { recall } = view.on_classes.rates[1], others = 1 - view.on_classes.rates[0].recall;
+  const { recall } = view.on_classes.rates[view.positive], others = 1 - view.on_classes.rates[1 - view.positive].recall;
   svg.append(s("circle", { class: "dot", cx: x(others), cy: y(recall), r: 4 },
     s("title", {}, `from 50%: ${percent(recall)} found, ${percent(others)} of the others`)));
-  return h("figure", { class: "square" }, svg, h("figcaption", {}, "Rows of ", named(view.classes[1]), " that are found (up), others taken for it (right); the dot is at 50%, the dashed line is a coin"));
+  return h("figure", { class: "square" }, svg, h("figcaption", {}, "Rows of ", named(view.classes[view.positive]), " that are found (up), others taken for it (right); the dot is at 50%, the dashed line is a coin"));
 }
 
 /* Gain along a feature: a curve over its thresholds, or a bar for each set of categories. */

@@ -41,8 +41,8 @@ class ClassesOnTest(Record):
 
     ``confusion[i][j]`` are the rows (or the sum of their weights) of class i that are predicted to
     be of class j, the most probable one. ``roc`` has points (threshold, false positive rate, true
-    positive rate) for taking rows whose probability of the second class is at least the threshold;
-    it is empty for more than two classes.
+    positive rate) for taking rows whose probability of the positive class is at least the
+    threshold; it is empty for more than two classes.
     """
 
     confusion: tuple[tuple[float, ...], ...]
@@ -58,15 +58,15 @@ def classes_on_test(
         return None
     y = target.astype(int)
     counts = confusion(y, prediction, weight)
-    is_binary = len(explanation.classes) == 2
+    positive = explanation.positive
     return ClassesOnTest(
         confusion=tuple(map(tuple, counts.tolist())),
         classes=tuple(
             _class(str(label), k, counts, y == k, prediction[:, k], weight)
             for k, label in enumerate(explanation.classes)
         ),
-        roc=tuple(map(tuple, thinned(roc(y == 1, prediction[:, 1], weight)).tolist()))
-        if is_binary
+        roc=tuple(map(tuple, thinned(roc(y == positive, prediction[:, positive], weight)).tolist()))
+        if len(explanation.classes) == 2
         else (),
     )
 

@@ -208,7 +208,7 @@ def _examples(
     nodes: NDArray[np.int64],
 ) -> tuple[Example, ...]:
     """Rows from the lowest to the highest prediction, evenly chosen; ``used`` are those of X."""
-    order = np.argsort(prediction[:, -1], kind="stable")
+    order = np.argsort(prediction[:, model.positive], kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, min(N_EXAMPLES, len(order))).astype(int)]
     number = {leaf.id: leaf.leaf or 0 for leaf in explanation.leaves}
     classes = model.classes

@@ -20,16 +20,16 @@ function leafPanel(view, leaf) {
 }
 
 function leafFacts(view, leaf) {
-  const test = leaf.test, last = leaf.target.length - 1;
+  const test = leaf.test, shown = view.positive;
   const facts = [
     ["training rows", `${count(leaf.rows)} (${percent(leaf.share)})`],
     [view.shown.rows, `${count(test.rows)} (${percent(test.share)})`],
   ];
   if (view.kind !== "multiclass") {
-    const of = view.classes ? "share of " + view.classes[1] : "mean target";
-    facts.push([of + ", training", predicted(view, leaf.target[last])],
-      [`${of}, ${view.shown.of}`, `${predicted(view, test.target[last])} (${predicted(view, test.low)} to ${predicted(view, test.high)})`],
-      ["mean prediction, " + view.shown.of, predicted(view, test.prediction[last])]);
+    const of = view.classes ? "share of " + view.classes[shown] : "mean target";
+    facts.push([of + ", training", predicted(view, leaf.target[shown])],
+      [`${of}, ${view.shown.of}`, `${predicted(view, test.target[shown])} (${predicted(view, test.low)} to ${predicted(view, test.high)})`],
+      ["mean prediction, " + view.shown.of, predicted(view, test.prediction[shown])]);
   }
   return h("dl", { class: "facts" }, facts.map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value))));
@@ -37,10 +37,10 @@ function leafFacts(view, leaf) {
 
 /* One formula, or one for every class: that of the most frequent one is open. */
 function formulas(view, leaf) {
-  if (leaf.formulas.length === 1) return [h("h4", {}, "Score = the sum of"), formulaTable(leaf.formulas[0])];
+  const heads = view.outputs.map((name) => ["Score", name ? [" of ", named(name)] : "", " = the sum of"]);
+  if (leaf.formulas.length === 1) return [h("h4", {}, heads[0]), formulaTable(leaf.formulas[0])];
   const first = leaf.target.indexOf(Math.max(...leaf.target));
-  return leaf.formulas.map((formula, k) => disclosure(["Score of ", named(view.classes[k]), " = the sum of"],
-    k === first, formulaTable(formula)));
+  return leaf.formulas.map((formula, k) => disclosure(heads[k], k === first, formulaTable(formula)));
 }
 
 /* The formula as a list: coefficients in line, and how much each term matters in this leaf. */
@@ -70,10 +70,9 @@ function distribution(view, leaf) {
   const { axis, edges, series } = view.distribution, test = leaf.test;
   const heading = (view.classes ? "Predicted probabilities in this leaf, " : "Target and prediction in this leaf, ") + view.shown.rows;
   if (!test.rows) return h("p", { class: "quiet" }, `No ${view.shown.row} reached this leaf.`);
-  const last = leaf.target.length - 1;
   const marks = [
-    { value: leaf.target[last], kind: "training", name: "training mean" },
-    { value: test.target[last], kind: "test", name: view.shown.of + " mean" },
+    { value: leaf.target[view.positive], kind: "training", name: "training mean" },
+    { value: test.target[view.positive], kind: "test", name: view.shown.of + " mean" },
   ];
   const counted = series.map((name, k) => ({ name: name, counts: test.histograms[k] }));
   const words = view.classes ? series.map((name) => ["rows that are ", h("bdi", {}, name)]) : series;

@@ -25,7 +25,8 @@ class LeafOnTest(Record):
     """A leaf on the test rows.
 
     ``target`` and ``prediction`` are means (classes: one number per class); ``low, high`` is the
-    95% interval of the mean target (classes: of the last class's share). ``histograms`` are the
+    95% interval of the mean target (classes: of the share of the positive one, or of the last of
+    several). ``histograms`` are the
     weights of the rows in the bins between ``LeavesOnTest.edges``, as shares of all test rows, one
     list for each of ``LeavesOnTest.series``.
     """
@@ -71,7 +72,7 @@ def leaves_on_test(
     for leaf in explanation.leaves:
         here = nodes == leaf.id
         own, share = outcomes[here], weight[here] / weight.sum()
-        low, high = _interval(explanation, own[:, -1], share)
+        low, high = _interval(explanation, own[:, explanation.positive], share)
         found.append(
             LeafOnTest(
                 leaf=leaf.leaf or 0,
@@ -102,7 +103,8 @@ def calibration(
 
     if explanation.classes is None:
         return {"prediction": bins(0)}
-    shown = range(len(explanation.classes)) if prediction.shape[1] > 2 else [1]
+    n_classes = len(explanation.classes)
+    shown = range(n_classes) if n_classes > 2 else [explanation.positive]
     return {str(explanation.classes[k]): bins(k) for k in shown}
 
 
@@ -153,8 +155,10 @@ def _histogram_parts(
         return "target", edges, ("actual", "predicted"), [target, prediction[:, 0]]
     if len(explanation.classes) > 2:
         return "", np.zeros(0), (), []
-    labels = tuple(str(label) for label in explanation.classes)
-    of_class = [np.where(target == k, prediction[:, 1], np.nan) for k in (0, 1)]
+    positive = explanation.positive
+    order = 1 - positive, positive
+    labels = tuple(str(explanation.classes[k]) for k in order)
+    of_class = [np.where(target == k, prediction[:, positive], np.nan) for k in order]
     return f"P({labels[1]})", np.linspace(0, 1, _BINS + 1), labels, of_class
 
 

@@ -87,7 +87,8 @@ def _classes(contents: Contents) -> list[str]:
     parts = [_part(contents, "Classes", "classes", f"{matrix}\n\n{rates}")]
     if found.roc:
         some = [found.roc[k] for k in np.unique(np.linspace(1, len(found.roc) - 1, 11).astype(int))]
-        columns = [f"probability of {names[1]} from", "found", "others taken for it"]
+        name = names[contents.model.positive]
+        columns = [f"probability of {name} from", "found", "others taken for it"]
         rows = [[words.number(t, 3), _rate(hit), _rate(false)] for t, false, hit in some]
         parts.append(_part(contents, "ROC curve", "roc", table(columns, rows)))
     return parts
@@ -131,7 +132,7 @@ def _test_target(contents: Contents, test: LeafOnTest) -> str:
     classes = contents.model.classes
     if classes is None:
         return f"{words.number(test.target[0], 4)}, predicted {words.number(test.prediction[0], 4)}"
-    shown = range(len(classes)) if len(classes) > 2 else [1]
+    shown = range(len(classes)) if len(classes) > 2 else [contents.model.positive]
     return ", ".join(
         f"{words.percent(test.target[k])} {words.class_name(classes[k])}"
         f" (predicted {words.percent(test.prediction[k])})"
@@ -145,7 +146,7 @@ def _formulas(contents: Contents, max_terms: int | None) -> str:
     for leaf in model.leaves:
         texts = [escaped(text, 4000) for text in score_texts(model, leaf, max_terms)]
         lines.append(f"- Leaf {leaf.leaf}: " + "; ".join(texts))
-    intro = f"{escaped(link_text(model.link, model.classes), 500)}. {ranges_intro(model)}"
+    intro = f"{escaped(link_text(model.link, model.positive_class), 500)}. {ranges_intro(model)}"
     scales = [f"- {escaped(text, 4000)}" for text in scale_texts(model, max_terms).values()]
     if scales:
         lines += ["", f"{escaped(SCALES_INTRO, 500)}:", "", *scales]

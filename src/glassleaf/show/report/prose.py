@@ -23,7 +23,7 @@ _INTRO = {
     "classes": "What the rows of every class are predicted to be: the most probable class. Recall"
     " is the share of a class that is found; precision the share of those said to be of it that"
     " are.",
-    "roc": "Rows may count as the second class from any probability on. The lower it is, the more"
+    "roc": "Rows may count as the positive class from any probability on. The lower it is, the more"
     " of its rows are found, and the more of the others are taken for it. The area under the curve"
     " is the AUC.",
     "tree": "A row starts at the left and answers one question after the other until it reaches a"
@@ -183,8 +183,9 @@ def _goal(contents: Contents) -> str:
     if classes is None:
         return f"“{words.name(target)}”" if target else "a number"
     if len(classes) == 2:
+        positive = contents.model.positive_class
         what = f"“{words.name(target)}” is " if target else "a row is of "
-        label = f"“{words.name(classes[1])}”" if target else words.class_name(classes[1])
+        label = f"“{words.name(positive)}”" if target else words.class_name(positive)
         return f"the probability that {what}{label}"
     of = f" of “{words.name(target)}”" if target else ""
     return f"the probabilities of {len(classes)} classes{of}"

@@ -70,8 +70,7 @@ function scaleList(view) {
 
 function leafSection(view, onLeaf) {
   const classes = view.kind === "multiclass";
-  const last = view.leaves[0].target.length - 1;
-  const of = view.classes ? "share of " + view.classes[1] : "mean target";
+  const of = view.classes ? "share of " + view.classes[view.positive] : "mean target";
   const header = ["leaf", "rule", { text: "training rows", number: true }, { text: view.shown.rows, number: true }];
   if (!classes) {
     header.push({ text: of + ", training", number: true }, { text: `${of}, ${view.shown.of}`, number: true },
@@ -82,8 +81,7 @@ function leafSection(view, onLeaf) {
     h("span", { class: "long" }, ruleOf(leaf.rule)), count(leaf.rows), count(leaf.test.rows),
     ...(classes
       ? [named(view.classes[leaf.target.indexOf(Math.max(...leaf.target))])]
-      : [predicted(view, leaf.target[last]), predicted(view, leaf.test.target[last]),
-        predicted(view, leaf.test.prediction[last])])])));
+      : [leaf.target, leaf.test.target, leaf.test.prediction].map((of) => predicted(view, of[view.positive])))])));
 }
 
 function featureSection(view) {

@@ -56,9 +56,10 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "shown": _SEEN if contents.seen else _TEST,
         "summary": prose.summary(contents),
         "kind": model.kind,
-        "link": link_text(model.link, model.classes),
+        "link": link_text(model.link, model.positive_class),
         "classes": None if model.classes is None else [words.class_name(c) for c in model.classes],
-        "outputs": [words.name(output) if output else "" for output in model.outputs],
+        "positive": model.positive,
+        "outputs": _outputs(model),
         "scores": _scores(contents),
         "weights": prose.weight_note(contents),
         "on_classes": _classes(contents),
@@ -82,6 +83,14 @@ def page_view(contents: Contents) -> dict[str, Any]:
     }
     plain: dict[str, Any] = as_plain(view)
     return plain
+
+
+def _outputs(model: ModelExplanation) -> list[str]:
+    """The classes that the scores speak for; one empty name for a number."""
+    if model.classes is None:
+        return [""]
+    labels = model.classes if model.positive_class is None else [model.positive_class]
+    return [words.class_name(label) for label in labels]
 
 
 def condition_parts(condition: Condition, length: int = words.NAME_LENGTH) -> Parts:
@@ -201,7 +210,7 @@ def _brief(model: ModelExplanation, target: tuple[float, ...]) -> str:
     """What a box of the tree has room for: a mean, or the share of one class."""
     if model.classes is None:
         return f"mean {words.number(target[0], 4)}"
-    shown = 1 if len(target) == 2 else int(np.argmax(target))
+    shown = model.positive if len(target) == 2 else int(np.argmax(target))
     return f"{words.percent(target[shown])} {words.class_name(model.classes[shown])}"
 
 
@@ -356,7 +365,7 @@ def _examples(contents: Contents) -> list[dict[str, Any]]:
             "target": words.number(example.target, 5)
             if contents.model.classes is None
             else words.class_name(example.target),
-            "prediction": example.prediction[-1],
+            "prediction": example.prediction[contents.model.positive],
         }
         for example in contents.examples
     ]

@@ -143,7 +143,7 @@ function headline(view, prediction, raw, leaf) {
     return h("div", { class: "headline", id: "prediction", "data-exact": exact },
       h("span", { class: "card-name" }, "prediction"), h("span", { class: "card-value" }, number(prediction, 6)));
   }
-  const shown = view.classes.length === 2 ? [1] : view.classes.map((_, k) => k);
+  const shown = view.classes.length === 2 ? [view.positive] : view.classes.map((_, k) => k);
   return h("div", { class: "headline", id: "prediction", "data-exact": exact }, shown.map((k) => h("div", { class: shown.length > 1 ? "probability many" : "probability" },
     h("span", { class: "card-name" }, "P(", h("bdi", {}, view.classes[k]), ")"),
     h("span", { class: shown.length > 1 ? "" : "card-value" }, percent(prediction[k])), plainBar(prediction[k]))));
@@ -195,7 +195,7 @@ function contributions(view, scorer, row, leaf, output) {
 function story(view, leaf, parts, output) {
   const named_ = (part) => h("bdi", { class: "name inline" }, featureOf(view, part.column).label);
   const up = parts.find((part) => part.value > 0), down = parts.find((part) => part.value < 0);
-  const ofClass = view.classes ? (view.classes.length === 2 ? 1 : output) : null;
+  const ofClass = view.classes ? (view.classes.length === 2 ? view.positive : output) : null;
   const typical = leaf.prediction[ofClass === null ? output : ofClass];
   return h("p", { class: "story" }, "A row with average inputs in leaf " + leaf.leaf + " gets ",
     ofClass === null ? null : ["P(", h("bdi", { class: "name inline" }, view.classes[ofClass]), ") = "],
@@ -210,7 +210,7 @@ function contributionTable(view, leaf, parts, raw, output, values) {
   const largest = Math.max(...parts.map((part) => Math.abs(part.value)), 0);
   const text = inLine(Math.max(largest, Math.abs(leaf.raw[output]) / 100, Math.abs(raw) / 100));
   const line = (name, bar, value, kind) => h("tr", { class: kind || null }, h("td", { class: "what" }, name), h("td", { class: "wide" }, bar), h("td", { class: "number" }, value));
-  const of = view.outputs[output] ? [" of ", named(view.classes[output])] : null;
+  const of = view.outputs[output] ? [" of ", named(view.outputs[output])] : null;
   return h("div", {}, h("h4", {}, "What each feature adds to the score", of),
     h("table", { class: "contributions" }, h("tbody", {},
       line("average inputs in this leaf", "", text(leaf.raw[output]), "total"),

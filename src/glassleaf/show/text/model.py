@@ -50,7 +50,7 @@ def _headline(explanation: ModelExplanation) -> str:
     n = len(explanation.leaves)
     return (
         f"Model tree, {n} {'leaf' if n == 1 else 'leaves'}, fitted on {explanation.rows:,} rows;"
-        f" {link_text(explanation.link, explanation.classes)}"
+        f" {link_text(explanation.link, explanation.positive_class)}"
     )
 
 
@@ -71,20 +71,20 @@ def _branches(explanation: ModelExplanation, node: Node, indent: str) -> list[st
 
 
 def _leaf(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> list[str]:
-    target = target_text(explanation, leaf.target)
+    rows = f"{leaf.rows:,} rows ({words.percent(leaf.share)})"
     return [
         f"Leaf {leaf.leaf}: {leaf.rule_text}",
-        f"  {leaf.rows:,} rows ({words.percent(leaf.share)}), {target}",
+        f"  {rows}, {target_text(explanation, leaf.target)}",
         *(f"  {text}" for text in score_texts(explanation, leaf, max_terms)),
     ]
 
 
 def target_text(explanation: ModelExplanation, target: Sequence[float]) -> str:
-    """Mean target of some rows, or the shares of the classes; of two only the second's."""
+    """Mean target of some rows, or the shares of the classes; of two only the positive one's."""
     if explanation.classes is None:
         return f"mean target {words.number(target[0], 4)}"
-    pairs = list(zip(explanation.classes, target, strict=True))
-    shown = pairs[1:] if len(pairs) == 2 else sorted(pairs, key=lambda pair: -pair[1])
+    pairs = sorted(zip(explanation.classes, target, strict=True), key=lambda pair: -pair[1])
+    shown = [pair for pair in pairs if explanation.positive_class in (None, pair[0])]
     return ", ".join(f"{words.percent(share)} {words.class_name(label)}" for label, share in shown)
 
 
