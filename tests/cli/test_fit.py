@@ -394,3 +394,12 @@ def test_positive_classes_that_are_none(call: Call) -> None:
         found = call("fit", "t.csv", *given, *QUICK, code=2)
         assert f"--positive-class{'' if target == 'y' else ':'}" in found.output
         assert message in found.output
+
+
+def test_the_screen_says_both_shares(call: Call) -> None:
+    x = numbers(400)
+    y, w = [abs(value) for value in x], [3.0 if value > 0 else 1.0 for value in x]
+    write_csv(Path("t.csv"), pa.table({"x": x, "y": y, "w": w}))
+    said = call("fit", "t.csv", "--target", "y", "--weight", "w", *QUICK).stdout
+    assert said.count("% of the weight") == 2
+    assert "of the weight" not in call("fit", "t.csv", "--target", "y", *QUICK).stdout

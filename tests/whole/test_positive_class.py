@@ -316,7 +316,7 @@ def texts_of(display):
         ("DependenceDisplay", ("X", "age"), "mean P(bad)"),
         ("RegionDisplay", ("X", ("income", "age")), "P(bad)"),
         ("CalibrationDisplay", ("X", "y"), "mean P(bad)"),
-        ("LiftDisplay", ("X", "y"), "leaf 1"),
+        ("LiftDisplay", ("X", "y"), "of the weight"),
         ("RowDisplay", ("row",), "raw score of bad"),
     ],
 )

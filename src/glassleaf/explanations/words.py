@@ -129,3 +129,16 @@ def percent(share: float) -> str:
     if 0 < share < 0.001:
         return "<0.1%"
     return f"{100 * share:.3g}%"
+
+
+def rows_and_share(rows: int, of: int, weight_share: float, unit: str = " rows") -> str:
+    """Some of the rows, their share, and the share of the weight that they have if it is another.
+
+    >>> rows_and_share(387, 743, 387 / 743)
+    '387 rows (52.1%)'
+    >>> rows_and_share(387, 743, 0.659)
+    '387 rows (52.1%), 65.9% of the weight'
+    """
+    share, weight = percent(rows / of if of else 0.0), percent(weight_share)
+    more = "" if share == weight else f", {weight} of the weight"
+    return f"{rows:,}{unit} ({share}){more}"

@@ -290,9 +290,10 @@ def _leaf_part(explanation: ModelExplanation, max_terms: int | None) -> str:
     for leaf in explanation.leaves:
         scores = [formula(explanation, leaf, k, max_terms) for k in range(len(explanation.outputs))]
         said = target_text(explanation, leaf.target)
+        share = words.rows_and_share(leaf.rows, explanation.rows, leaf.share, unit="")
         rows.append(
             [
-                str(leaf.leaf), escaped(leaf.rule_text, 500), str(leaf.rows),
+                str(leaf.leaf), escaped(leaf.rule_text, 500), share,
                 escaped(said, 300), "<br>".join(escaped(score, 100_000) for score in scores),
             ]
         )  # fmt: skip

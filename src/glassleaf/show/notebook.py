@@ -52,7 +52,9 @@ def _side(model: PlainModel, tree: Tree, child: int, asked: Condition) -> str:
 
 
 def _leaf(model: PlainModel, tree: Tree, leaf: Leaf) -> str:
-    label = f"<b>leaf {leaf_numbers(model)[leaf.node]}</b>, {leaf.n_samples:,} rows"
+    share = float(tree.weight[leaf.node] / tree.weight[0])
+    rows = escape(words.rows_and_share(leaf.n_samples, int(tree.n_samples[0]), share))
+    label = f"<b>leaf {leaf_numbers(model)[leaf.node]}</b>, {rows}"
     if model.n_outputs > 1:
         return f"{label}, {model.n_outputs} scores of {len(leaf.terms)} columns"
     columns = [(term, model.columns[term.column]) for term in leaf.terms[:_MOST_TERMS]]

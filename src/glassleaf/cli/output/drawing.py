@@ -218,10 +218,11 @@ def _grow(
 def _leaf_lines(model: PlainModel, tree: Tree, leaf: Leaf, scale: Scale, n_terms: int) -> list[Any]:
     total = sum(other.n_samples for other in model.leaves)
     share = leaf.n_samples / total if total else 0.0
+    weight_share = float(tree.weight[leaf.node] / tree.weight[0])
     rows = text.Text.assemble(
         (f"leaf {leaf_numbers(model)[leaf.node]}  ", "green"),
         (bar(share, _ROWS_WIDTH), "green"),
-        f" {leaf.n_samples:,} rows, {share:.0%}",
+        f" {words.rows_and_share(leaf.n_samples, total, weight_share)}",
     )
 
     def size(term: Term) -> float:

@@ -58,7 +58,7 @@ class CalibrationDisplay(LeafScoresDisplay):
     """Mean target against mean prediction: a point per leaf, a line over tenths of all rows.
 
     Bars are two standard errors; a well calibrated leaf touches the diagonal. The size of a point
-    is the leaf's share of the rows.
+    is the leaf's share of the weight.
 
     Parameters
     ----------
@@ -146,9 +146,10 @@ class LiftDisplay(LeafScoresDisplay):
         self.ax_.axvline(1.0, color=NEUTRAL, lw=1)
         names = [_leaf_name(leaf.leaf, leaf.rule_text) for leaf in leaves]
         self.ax_.set_yticks(lines, names, fontsize=8.5)
-        end = max(lift.max(), predicted.max())
+        end, n_rows = max(lift.max(), predicted.max()), sum(leaf.rows for leaf in leaves)
         for line, leaf, most in zip(lines, leaves, np.maximum(lift, predicted), strict=True):
-            text = f"{leaf.lift:.2f}   {leaf.rows:,} rows ({words.percent(leaf.share)})"
+            rows = words.rows_and_share(leaf.rows, n_rows, leaf.share).replace(", ", "\n")
+            text = f"{leaf.lift:.2f}   {rows}"
             ground = {"fc": "white", "ec": "none", "pad": 1.0}  # for the line at 1
             self.ax_.text(most + 0.035 * end, line, text, va="center", fontsize=8, bbox=ground)
         self.ax_.set_xlim(min(0.0, 1.1 * lift.min()), 1.6 * end)

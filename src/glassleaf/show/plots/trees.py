@@ -149,14 +149,16 @@ class TreeDisplay:
 
     def _leaf_text(self, leaf: Node, x: float, y: float) -> None:
         self.ax_.plot([x], [y], "s", color=INK, ms=5, zorder=2)
+        whole = words.rows_and_share(leaf.rows, self.explanation.rows, leaf.share)
+        rows, _, weight = whole.partition(", ")  # one share fits into the line
         target = target_text(self.explanation, leaf.target)
+        below = ", ".join(filter(None, (weight, target)))
         self.ax_.text(
             x + 0.12, y + 0.02, f"leaf {leaf.leaf}", fontsize=8.5, weight="bold", va="bottom",
             color=INK,
         )  # fmt: skip
-        rows = f"{leaf.rows:,} rows ({words.percent(leaf.share)})"
         self.ax_.text(x + 0.72, y + 0.02, rows, fontsize=7.5, va="bottom", color=INK)
-        text = shown("\n".join(wrap(target, 30, max_lines=2, placeholder="…")))
+        text = shown("\n".join(wrap(below, 30, max_lines=2, placeholder="…")))
         self.ax_.text(x + 0.12, y - 0.04, text, fontsize=7.5, va="top", color=INK)
 
     def _influences(self, leaf: Node, names: list[str]) -> list[tuple[float, bool]]:

@@ -21,10 +21,7 @@ function leafPanel(view, leaf) {
 
 function leafFacts(view, leaf) {
   const test = leaf.test, shown = view.positive;
-  const facts = [
-    ["training rows", `${count(leaf.rows)} (${percent(leaf.share)})`],
-    [view.shown.rows, `${count(test.rows)} (${percent(test.share)})`],
-  ];
+  const facts = [["training rows", leaf.rows_text], [view.shown.rows, leaf.test_rows_text]];
   if (view.kind !== "multiclass") {
     const of = view.classes ? "share of " + view.classes[shown] : "mean target";
     facts.push([of + ", training", predicted(view, leaf.target[shown])],

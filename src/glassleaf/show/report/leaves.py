@@ -26,7 +26,7 @@ class LeafOnTest(Record):
 
     ``target`` and ``prediction`` are means (classes: one number per class); ``low, high`` is the
     95% interval of the mean target (classes: of the share of the positive one, or of the last of
-    several). ``histograms`` are the
+    several). ``share`` is that of the weight. ``histograms`` are the
     weights of the rows in the bins between ``LeavesOnTest.edges``, as shares of all test rows, one
     list for each of ``LeavesOnTest.series``.
     """

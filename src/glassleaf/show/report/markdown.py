@@ -115,9 +115,9 @@ def _leaves(contents: Contents, max_terms: int | None) -> str:
             [
                 str(leaf.leaf),
                 escaped(leaf.rule_text, 500),
-                f"{leaf.rows} ({words.percent(leaf.share)})",
+                words.rows_and_share(leaf.rows, contents.model.rows, leaf.share, unit=""),
                 escaped(target_text(contents.model, leaf.target), 300),
-                f"{test.rows} ({words.percent(test.share)})",
+                words.rows_and_share(test.rows, contents.rows, test.share, unit=""),
                 escaped(_test_target(contents, test), 300),
             ]
         )

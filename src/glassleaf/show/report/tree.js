@@ -85,13 +85,12 @@ function treeItem(view, node, onLeaf) {
   const lines = isLeaf
     ? [h("strong", {}, "Leaf " + node.leaf), h("span", {}, node.brief)]
     : [h("strong", {}, h("bdi", { title: node.feature }, middle(node.feature, 14)), "?"), h("span", {}, node.brief)];
-  const rows = `${count(node.rows)} rows` + (isLeaf ? ` (${percent(node.share)})` : "");
   const item = h("div", { class: isLeaf ? "node leaf" : "node inner", role: "treeitem", tabindex: "-1",
     "data-node": node.id, "aria-level": node.depth + 1, "aria-expanded": isLeaf ? null : "true",
     "aria-selected": isLeaf ? "false" : null,
     "aria-controls": isLeaf ? "leaf-" + node.leaf : null, title: node.target,
     onclick: () => { if (isLeaf) onLeaf(node.leaf); item.focus(); } },
-  lines, h("span", { class: "quiet" }, rows), plainBar(node.share, "share"));
+  lines, h("span", { class: "quiet", title: node.rows }, node.rows), plainBar(node.share, "share"));
   return item;
 }
 

@@ -194,7 +194,9 @@ def _node(model: ModelExplanation, node: Node) -> dict[str, Any]:
         "leaf": node.leaf,
         "parent": node.parent,
         "depth": node.depth,
-        "rows": node.rows,
+        "rows": words.rows_and_share(node.rows, model.rows, node.share)
+        if split is None
+        else prose.rows_text(node.rows),
         "share": node.share,
         "target": target_text(model, node.target),
         "brief": _brief(model, node.target),
@@ -222,7 +224,7 @@ def _leaves(contents: Contents) -> list[dict[str, Any]]:
             "leaf": leaf.leaf,
             "rule": _rule_parts(leaf.rule),
             "rows": leaf.rows,
-            "share": leaf.share,
+            "rows_text": words.rows_and_share(leaf.rows, model.rows, leaf.share, unit=""),
             "target": leaf.target,
             "prediction": leaf.prediction,
             "raw": leaf.raw,
@@ -230,6 +232,7 @@ def _leaves(contents: Contents) -> list[dict[str, Any]]:
             "means": _mean_parts(model, leaf),
             "clamps": leaf.clamp,
             "test": test,
+            "test_rows_text": words.rows_and_share(test.rows, contents.rows, test.share, unit=""),
         }
         for leaf, test in zip(model.leaves, contents.leaves.leaves, strict=True)
     ]

@@ -10,7 +10,7 @@ from glassleaf.explanations.model import ModelExplanation, Node
 
 
 def leaf_table(estimator: Any) -> Any:
-    """One row per leaf: its rule, its rows, its mean target and all coefficients.
+    """One row per leaf: its rule, its rows, its share of the weight, its mean target, coefficients.
 
     Parameters
     ----------

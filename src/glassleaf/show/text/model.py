@@ -71,7 +71,7 @@ def _branches(explanation: ModelExplanation, node: Node, indent: str) -> list[st
 
 
 def _leaf(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> list[str]:
-    rows = f"{leaf.rows:,} rows ({words.percent(leaf.share)})"
+    rows = words.rows_and_share(leaf.rows, explanation.rows, leaf.share)
     return [
         f"Leaf {leaf.leaf}: {leaf.rule_text}",
         f"  {rows}, {target_text(explanation, leaf.target)}",
