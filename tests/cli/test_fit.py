@@ -358,7 +358,7 @@ def test_the_positive_class(call: Call, loans_csv: Path) -> None:
     evaluated = call("evaluate", "model.json", loans_csv, "--target", "default", "--json")
     assert json.loads(evaluated.stdout)["positive_class"] == "no"
     explained = call("explain", "model.json", loans_csv).stdout
-    assert "to the right: towards no." in explained and "P(no) = 1 /" in explained
+    assert "to the right lead to no." in explained and "P(no) = 1 /" in explained
     hurt = call("explain", "model.json", loans_csv, "--reasons", 2, "--favorable", "high").stdout
     assert ", if a high score of no is good" in hurt
     explained = json.loads(call("explain", "model.json", loans_csv, "--json").stdout)

@@ -162,7 +162,7 @@ def _moments(nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:
 def _mean_targets(
     backend: Backend, nodes: Sequence[Node], plan: Plan, n_classes: int, positive: int
 ) -> Floats:
-    """Mean target of every node, shape (nodes, 1), or the shares of the classes by sorted labels."""
+    """Mean target of every node, shape (nodes, 1), or the shares of the sorted classes."""
     leaves = [node for node in nodes if node.children is None]
     tasks = [on_rows.TargetSumsTask(node.id, n_classes) for node in leaves]
     found = backend.sum(on_rows.target_sums, tasks)
