@@ -72,7 +72,7 @@ def test_show_every_kind_of_tree(call: Call, kind: str) -> None:
     elif kind == "one leaf":
         estimator = ModelTreeRegressor(max_depth=0).fit(X, table["years_employed"].to_numpy())
     elif kind == "log":
-        estimator = ModelTreeRegressor(loss="poisson", max_depth=1, transform="rank")
+        estimator = ModelTreeRegressor(loss="poisson", max_depth=1, leaf_transform="rank")
         estimator.fit(X, table["years_employed"].to_numpy())
     else:
         estimator = ModelTreeRegressor(max_depth=2, clamp=True)
@@ -95,7 +95,7 @@ def test_a_column_by_its_rank_is_called_so(n_classes: int) -> None:
     y = np.digitize(
         np.arcsinh(X["rain"].to_numpy()) + rng.normal(size=900), [0, 2][: n_classes - 1]
     )
-    text = drawn(ModelTreeClassifier(max_depth=0, transform="rank").fit(X, y))
+    text = drawn(ModelTreeClassifier(max_depth=0, leaf_transform="rank").fit(X, y))
     assert "rank(rain)" in text and "rank(x): its rank" in text
 
 

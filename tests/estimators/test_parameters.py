@@ -254,7 +254,7 @@ def test_gains_at_once_are_those_of_the_two_sides_in_any_unit(rng, scale):
     y = np.where(X[:, 0] > 0.2, X[:, 1], -X[:, 1]) + 0.1 * rng.normal(size=400)
     X[rng.random(400) < 0.99, 2] = 0.0
     X[:, 2] *= scale
-    given = {"rescore": 0, "curves": False, "transform": "none", **EAGER}
+    given = {"rescore": 0, "curves": False, "leaf_transform": "none", **EAGER}
     at_once = ModelTreeRegressor(**given).fit(X, y).tree_
     one_by_one = ModelTreeRegressor(criterion=Same(), **given).fit(X, y).tree_
     assert at_once.node_count == one_by_one.node_count > 3

@@ -229,7 +229,7 @@ def test_a_scale_is_written_down_where_a_formula_has_it(rng):
     """What stands in the text is enough to compute the score of a row."""
     z = rng.normal(size=(800, 3))
     X = pd.DataFrame(np.sinh(3 * z), columns=["income", "age", "assets"])
-    settings = {"max_depth": 0, "transform": "rank", "clamp": False}
+    settings = {"max_depth": 0, "leaf_transform": "rank", "clamp": False}
     model = bare.regressor(**settings).fit(X, z @ [1.0, 2.0, 0.0])
     text = model.export_text()
     formula_of_text = re.search(r"score = (.*)", text)[1].replace(" - ", " + -")
@@ -246,7 +246,7 @@ def test_a_scale_is_written_down_where_a_formula_has_it(rng):
     np.testing.assert_allclose(found, model.predict(X), atol=1e-2)
     assert "rank(assets)" not in model.export_text(max_terms=1)
     assert "rank(age)" in model.export_text(max_terms=1)
-    plain = bare.regressor(**{**settings, "transform": "none"}).fit(X, z[:, 0])
+    plain = bare.regressor(**{**settings, "leaf_transform": "none"}).fit(X, z[:, 0])
     assert "rank(" not in plain.export_text()
 
 
@@ -394,7 +394,7 @@ def test_formulas_are_in_raw_units(rng):
 def test_ranges_of_cut_tails_and_of_bare_curves_are_said(rng):
     X = pd.DataFrame({"age": rng.uniform(20, 60, 2000)})
     y = np.abs(X["age"] - 40)
-    cut = explain(bare.regressor(max_depth=0, transform="winsor").fit(X, y))
+    cut = explain(bare.regressor(max_depth=0, leaf_transform="winsor").fit(X, y))
     assert "within age" in model_text(cut) and "nearest end" in model_text(cut)
     bent = explain(bare.regressor(max_depth=0, curves=True, clamp=(0.1, 0.9)).fit(X, y))
     (leaf,), number = bent.leaves, [term.kind for term in bent.terms].index("number")
@@ -425,7 +425,8 @@ def test_a_formula_of_no_terms_and_an_explanation_of_no_rows(rng):
 
 def test_ranges_of_transformed_numbers_are_in_their_own_units(rng):
     X = pd.DataFrame({"amount": rng.lognormal(0, 2, 500)})
-    ranked = bare.regressor(max_depth=0, transform="rank", clamp=True).fit(X, np.log(X["amount"]))
+    ranked = bare.regressor(max_depth=0, leaf_transform="rank", clamp=True)
+    ranked.fit(X, np.log(X["amount"]))
     low, high = X["amount"].min(), X["amount"].max()
     assert f"·rank(amount)\n  within amount {low:.6g} to {high:.6g}\n" in model_text(
         explain(ranked)

@@ -88,7 +88,7 @@ def hump(rng, **parameters):
     return bare.regressor(max_depth=0, curves=True, **parameters).fit(X, y), X
 
 
-@pytest.mark.parametrize("given", [{}, {"transform": "rank"}, {"clamp": (0.01, 0.99)}])
+@pytest.mark.parametrize("given", [{}, {"leaf_transform": "rank"}, {"clamp": (0.01, 0.99)}])
 def test_of_several_neutral_values_the_nearest(rng, given):
     model, _ = hump(rng, **given)
     rows = pd.DataFrame({"age": [22.0, 30.0, 70.0, 78.0], "z": 0.0})

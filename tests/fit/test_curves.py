@@ -103,7 +103,7 @@ def test_of_columns_that_go_together_one_gets_the_bend(rng):
     "given",
     [
         {"curves": False},
-        {"transform": "none"},
+        {"leaf_transform": "none"},
         {"max_depth": 0},
         {"monotonic_cst": {"bent": 1}},
         {"leaf_features": ["straight", "idle"]},
@@ -121,7 +121,7 @@ def test_columns_without_curves(rng, given):
 def test_predictions_by_hand(rng, clamp, transform):
     X, y = wave(rng, 800)
     X.loc[::7, "bent"] = np.nan
-    given = {"clamp": clamp, "transform": transform, "curves": True}
+    given = {"clamp": clamp, "leaf_transform": transform, "curves": True}
     model = ModelTreeRegressor(max_depth=2, **given).fit(X, y)
     assert "bent" in curved(model)
     far = X * 3

@@ -1,9 +1,9 @@
-"""Writes tests/fixtures/model_v2_*.json and the predictions beside them.
+"""Writes tests/fixtures/model_v3_*.json and the predictions beside them.
 
-    PYTHONPATH=src python tests/make_fixtures.py
+    PYTHONPATH=src python tests/helpers/make_fixtures.py
 
-Only while version 2 is unreleased. Afterwards its files are what users have, and stay as they are,
-as those of version 1 do; a new version gets fixtures of its own.
+Only while version 3 is unreleased. Afterwards its files are what users have, and stay as they are,
+as those of older versions do; a new version gets fixtures of its own.
 """
 
 import json
@@ -15,7 +15,7 @@ import zoo
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
-COMMON = {"max_depth": 2, "categorical_features": zoo.NAMES[4:], "n_jobs": 1}
+COMMON = {"max_depth": 2, "curves": True, "categorical_features": zoo.NAMES[4:], "n_jobs": 1}
 
 
 def main():
@@ -23,13 +23,13 @@ def main():
     table, score = zoo.training_table(rng, 600)
     score = score + zoo.bend(table) - 1.0
     later = zoo.later_table(rng, 40)
-    classifier = ModelTreeClassifier(transform="winsor", significance=None, **COMMON)
-    regressor = ModelTreeRegressor(loss="poisson", transform="rank", clamp=False, **COMMON)
+    classifier = ModelTreeClassifier(leaf_transform="winsor", significance=None, **COMMON)
+    regressor = ModelTreeRegressor(loss="poisson", leaf_transform="rank", clamp=False, **COMMON)
     for name, model, kind in (
         ("classifier", classifier, "binary"),
         ("regressor", regressor, "poisson"),
     ):
-        path = FOLDER / f"model_v2_{name}.json"
+        path = FOLDER / f"model_v3_{name}.json"
         model.fit(table, zoo.target(kind, score, rng)).save(path)
         beside = {"rows": zoo.rows_of(later), "expected": zoo.predicted(model, later).tolist()}
         path.with_suffix(".predictions").write_text(json.dumps(beside, indent=1) + "\n")

@@ -15,14 +15,14 @@ KINDS = ["squared_error", "huber", "poisson", "gamma", "binary", "multiclass"]
 FORMS = {
     "plain": {},
     "clamped": {"clamp": True},
-    "winsor": {"transform": "winsor"},
-    "rank, clamped": {"transform": "rank", "clamp": True},
+    "winsor": {"leaf_transform": "winsor"},
+    "rank, clamped": {"leaf_transform": "rank", "clamp": True},
     "split on categories": {"split_features": ["t", "u"]},
     "few leaf features": {"leaf_features": ["a", "t"]},
     "curves": {"curves": True},
     "curves, clamped": {"curves": True, "clamp": (0.05, 0.95)},
-    "curves, rank, clamped": {"curves": True, "transform": "rank", "clamp": True},
-    "curves, winsor": {"curves": True, "transform": "winsor"},
+    "curves, rank, clamped": {"curves": True, "leaf_transform": "rank", "clamp": True},
+    "curves, winsor": {"curves": True, "leaf_transform": "winsor"},
 }
 CURVED = [form for form in FORMS if "curves" in form]
 

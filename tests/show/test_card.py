@@ -141,7 +141,8 @@ def test_a_card_names_the_settings_that_are_no_defaults(rng):
 def test_a_card_says_what_its_formulas_mean_and_what_is_beyond_them(rng, clamp):
     z = rng.normal(size=(400, 2))
     X = pd.DataFrame(np.sinh(3 * z), columns=["income", "age"])
-    card = model_card(bare.regressor(max_depth=0, transform="rank", clamp=clamp).fit(X, z[:, 0]))
+    model = bare.regressor(max_depth=0, leaf_transform="rank", clamp=clamp).fit(X, z[:, 0])
+    card = model_card(model)
     assert card.count("\n- rank\\(income\\): ") == 1
     assert "every number counts as the nearest end" in card
     card = model_card(bare.regressor(max_depth=0, clamp=clamp).fit(X, z[:, 0]))

@@ -76,7 +76,7 @@ def test_two_values_need_no_transform(kind):
 def test_the_root_is_ridge_on_the_transformed_columns(rng, kind):
     X = np.exp(2 * rng.normal(size=(500, 3)))
     y = np.log(X) @ [1.0, -1.0, 0.5] + 0.1 * rng.normal(size=500)
-    model = ModelTreeRegressor(max_depth=0, transform=kind, alpha=1.0).fit(X, y)
+    model = ModelTreeRegressor(max_depth=0, leaf_transform=kind, alpha=1.0).fit(X, y)
     Z = model.tree_.terms.transformed(X)
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     np.testing.assert_allclose(model.predict(X), Ridge(alpha=1.0).fit(Z, y).predict(Z), rtol=1e-8)
@@ -85,7 +85,7 @@ def test_the_root_is_ridge_on_the_transformed_columns(rng, kind):
 def test_splits_stay_in_raw_units(rng):
     X = np.exp(2 * rng.normal(size=(1000, 2)))
     y = np.where(X[:, 0] > 3.0, np.log(X[:, 1]), -np.log(X[:, 1]))
-    tree = ModelTreeRegressor(max_depth=1, transform="rank").fit(X, y).tree_
+    tree = ModelTreeRegressor(max_depth=1, leaf_transform="rank").fit(X, y).tree_
     assert tree.feature[0] == 0
     assert tree.threshold[0] == pytest.approx(3.0, abs=0.1)
 
@@ -94,7 +94,7 @@ def test_normal_scores_help_where_tails_are_heavy(rng):
     X = np.sinh(4 * rng.normal(size=(4000, 5)))
     y = np.arcsinh(X) @ np.ones(5) + rng.logistic(size=4000) > 0
     fitted = {
-        kind: ModelTreeClassifier(max_depth=0, transform=kind).fit(X[:2000], y[:2000])
+        kind: ModelTreeClassifier(max_depth=0, leaf_transform=kind).fit(X[:2000], y[:2000])
         for kind in ("none", "rank")
     }
     scores = {kind: model.score(X[2000:], y[2000:]) for kind, model in fitted.items()}
@@ -109,7 +109,7 @@ def test_wild_columns(rng):
     X[::2, 0] = np.nan
     y = X[:, 3] + rng.normal(size=300)
     for kind in ("winsor", "rank"):
-        model = ModelTreeRegressor(transform=kind, clamp=True).fit(X, y)
+        model = ModelTreeRegressor(leaf_transform=kind, clamp=True).fit(X, y)
         assert np.isfinite(model.predict(X * 1e3)).all()
         assert np.isfinite(model.tree_.coef).all()
 
@@ -204,7 +204,7 @@ def test_a_curve_has_one_point_per_term_where_a_transform_joins_values(rng):
     share = [0.004, 0.1, 0.2, 0.2, 0.1, 0.19, 0.1, 0.1, 0.006]
     x = rng.choice(9, size=5000, p=share).astype(float)
     y = np.cos(x) + 0.1 * rng.normal(size=5000)
-    given = {"transform": "winsor", "curves": True, "max_depth": 0}
+    given = {"leaf_transform": "winsor", "curves": True, "max_depth": 0}
     model = ModelTreeRegressor(**given).fit(x[:, None], y)
     np.testing.assert_array_equal(model.tree_.terms.point_x, np.arange(1.0, 8.0))
     means = [y[x == value].mean() for value in range(2, 7)]

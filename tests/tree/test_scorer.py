@@ -18,7 +18,7 @@ import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.tree.scorer import load_scorer
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "model_v2_classifier.json"
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "model_v3_classifier.json"
 
 
 def agree(found, case):

@@ -122,7 +122,7 @@ def test_categories_and_gaps_by_hand(rng, mixed, kind):
 def test_transforms_and_clamps_by_hand(rng, mixed, kind, transform):
     X, table, later = mixed
     y = target(kind, X, rng)
-    model = make(kind, max_depth=2, transform=transform, clamp=True).fit(table, y)
+    model = make(kind, max_depth=2, leaf_transform=transform, clamp=True).fit(table, y)
     later = later.assign(b=50 * later["b"], d=50 * later["d"])
     rows = [
         [None if pd.isna(value) else value for value in row]
@@ -151,7 +151,7 @@ def test_a_clamp_is_the_range_that_the_node_saw(rng, mixed, kind):
 
 def test_a_clamp_ends_at_the_very_number_that_was_seen(rng):
     X = np.where(rng.random((500, 8)) < 0.2, 0.0, rng.exponential(size=(500, 8)).round(2))
-    model = ModelTreeRegressor(max_depth=2, transform="none", clamp=True)
+    model = ModelTreeRegressor(max_depth=2, leaf_transform="none", clamp=True)
     leaf = model.fit(X, np.where(X[:, 0] > 1, X[:, 1], -X[:, 1])).apply(X)
     tree = model.tree_
     assert len(set(leaf)) > 1

@@ -25,7 +25,7 @@ OF_THE_PAPER = {
     "refine": False,
     "category_splits": "one",
     "significance": None,
-    "transform": "none",
+    "leaf_transform": "none",
     "clamp": False,
 }
 
@@ -76,7 +76,7 @@ def test_far_outside_predictions_are_those_at_the_border(rng, kind, transform):
     y = np.where(X[:, 0] > 0, 2.0, -1.0) * np.arcsinh(X[:, 1]) + rng.normal(size=800)
     if kind is ModelTreeClassifier:
         y = y > 0
-    model = kind(max_depth=2, transform=transform).fit(X, y)
+    model = kind(max_depth=2, leaf_transform=transform).fit(X, y)
     leaves = model.apply(X)
     assert model.get_n_leaves() > 1
 

@@ -73,7 +73,7 @@ class ModelTree(Deployable, BaseEstimator):
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
-        transform: str = "auto",
+        leaf_transform: str = "auto",
         curves: bool | str = "auto",
         clamp: Any = True,
         max_leaf_terms: int | None = None,
@@ -106,7 +106,7 @@ class ModelTree(Deployable, BaseEstimator):
         self.categorical_features = categorical_features
         self.split_features = split_features
         self.leaf_features = leaf_features
-        self.transform = transform
+        self.leaf_transform = leaf_transform
         self.curves = curves
         self.clamp = clamp
         self.max_leaf_terms = max_leaf_terms
@@ -118,32 +118,6 @@ class ModelTree(Deployable, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    def _set_transform(self, kind: str) -> None:
-        self.__dict__["transform"] = kind
-
-    # scikit-learn takes whatever has an attribute ``transform`` for a transformer. The parameter of
-    # that name can be set, and is among get_params(), but it cannot be read as an attribute.
-    transform = property(None, _set_transform)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters of this estimator.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to add the parameters of parameters that have some.
-
-        Returns
-        -------
-        dict
-        """
-        out = {}
-        for name in self._get_param_names():
-            out[name] = value = vars(self)[name]
-            if deep and hasattr(value, "get_params") and not isinstance(value, type):
-                out |= {f"{name}__{inner}": own for inner, own in value.get_params().items()}
-        return out
 
     def __getstate__(self) -> dict[str, Any]:
         """What is stored, copied or sent to workers: all but a connection to a cluster."""

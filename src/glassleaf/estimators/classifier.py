@@ -47,8 +47,9 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
         ``decision_function``.
     criterion, renormalize, scale, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
 min_samples_leaf, min_gain, ccp_alpha, max_bins, rescore, refine, category_splits, significance, \
-categorical_features, split_features, leaf_features, transform, curves, clamp, max_leaf_terms, \
-round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbose, random_state
+categorical_features, split_features, leaf_features, leaf_transform, curves, clamp, \
+max_leaf_terms, round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, \
+verbose, random_state
         See :class:`ModelTreeRegressor`.
 
     Attributes
@@ -96,7 +97,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
         categorical_features: Any = "from_dtype",
         split_features: Any = None,
         leaf_features: Any = None,
-        transform: str = "auto",
+        leaf_transform: str = "auto",
         curves: bool | str = "auto",
         clamp: Any = True,
         max_leaf_terms: int | None = None,
@@ -132,7 +133,7 @@ round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, verbo
             categorical_features=categorical_features,
             split_features=split_features,
             leaf_features=leaf_features,
-            transform=transform,
+            leaf_transform=leaf_transform,
             curves=curves,
             clamp=clamp,
             max_leaf_terms=max_leaf_terms,

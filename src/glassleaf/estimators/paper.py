@@ -20,7 +20,7 @@ _COMMON: dict[str, Any] = {
     "rescore": 0,
     "refine": False,
     "category_splits": "one",
-    "transform": "none",
+    "leaf_transform": "none",
     "curves": False,
     "clamp": False,
 }
@@ -49,7 +49,7 @@ def paper_settings(method: str) -> dict[str, Any]:
     >>> from glassleaf import ModelTreeRegressor, paper_settings
     >>> ModelTreeRegressor(**paper_settings("MT-G"), max_depth=2)
     ModelTreeRegressor(alpha=1.0, category_splits='one', clamp=False, curves=False,
-                       max_depth=2, renormalize=None, rescore=0, scale=None,
-                       shrink='zero', significance=None, transform='none')
+                       leaf_transform='none', max_depth=2, renormalize=None,
+                       rescore=0, scale=None, shrink='zero', significance=None)
     """
     return {**_COMMON, **parameters.choice("method", method, PAPER_METHODS)}

@@ -79,15 +79,15 @@ default="from_dtype"
         categories of a few rows each are learned by heart; a warning names such a column.
     split_features, leaf_features : list of names or positions, mask, or None, default=None
         Which columns may split, and which may stand in the models; None: all.
-    transform : {"auto", "none", "winsor", "rank"}, default="auto"
+    leaf_transform : {"auto", "none", "winsor", "rank"}, default="auto"
         Monotone transform of the numeric columns in the models (never in the splits): values beyond
         the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
         tails, where it explains more.
     curves : {"auto", True, False}, default="auto"
         Whether a numeric column along which the target bends gets one more term in the models: a
-        curve of few points, learned once for the whole tree. "auto": if ``transform`` is "auto"
-        and there may be a tree; ``max_depth=0`` is the plain linear model. Never for columns in
-        ``monotonic_cst``, or that may not split.
+        curve of few points, learned once for the whole tree. "auto": if ``leaf_transform`` is
+        "auto" and there may be a tree; ``max_depth=0`` is the plain linear model. Never for columns
+        in ``monotonic_cst``, or that may not split.
     clamp : bool or pair of floats, default=True
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.

@@ -39,7 +39,7 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
             f"renormalize={given['renormalize']!r} is defined for linear models only."
             " With a weak_model of your own, set renormalize=None."
         )
-    transform = parameters.choice("transform", given["transform"], TRANSFORMS)
+    transform = parameters.choice("leaf_transform", given["leaf_transform"], TRANSFORMS)
     return Settings(
         loss=loss,
         criterion=criterion,

@@ -77,7 +77,7 @@ def test_no_smaller_change_works(rng, clamp, transform, curves):
     y = np.where(X["a"] > 0.3, X["b"], -X["b"]) + np.where(X["b"] > 0, 0.5 * X["c"], -X["c"])
     if curves:
         y += 2 * np.cos(2 * X["a"]) + X["c"] ** 2
-    settings = {"clamp": clamp, "transform": transform, "curves": curves}
+    settings = {"clamp": clamp, "leaf_transform": transform, "curves": curves}
     model = bare.regressor(max_depth=3, **settings).fit(X, y)
     assert len(explain(model).curves) == 2 * curves
     units = {}

@@ -87,8 +87,8 @@ def test_some_borders_do_move(monkeypatch):
 
 FORMS = {
     "default": {},
-    "rank": {"transform": "rank"},
-    "winsor": {"transform": "winsor"},
+    "rank": {"leaf_transform": "rank"},
+    "winsor": {"leaf_transform": "winsor"},
     "no scale": {"scale": None},
     "refine": {"refine": True},
     "short numbers": {"round_thresholds": True},
@@ -224,7 +224,7 @@ def test_rows_stay_with_short_numbers_next_to_them(rng, column, outlier, rounded
     for limit in np.sort(x)[[500, 1200, 1800, 2300]]:
         y = np.where(x <= limit, 1.0, -1.0) * 5 + 0.1 * x + rng.normal(size=3000)
         X = np.column_stack([np.where(rng.random(3000) < 0.01, outlier, x), rng.normal(size=3000)])
-        model = ModelTreeRegressor(max_depth=2, round_thresholds=rounded, transform="none")
+        model = ModelTreeRegressor(max_depth=2, round_thresholds=rounded, leaf_transform="none")
         tree = model.fit(X, y).tree_
         rows = np.asarray(model.decision_path(X).sum(axis=0)).ravel()
         np.testing.assert_array_equal(rows, tree.n_samples)
@@ -307,7 +307,7 @@ def test_short_numbers_keep_rows_of_narrow_columns_where_they_trained(seed):
     X = 1e9 + 1e-3 * rng.normal(size=(2000, 1))
     rank = np.argsort(np.argsort(X[:, 0])) / 2000
     y = np.where(rank > 0.4, 1.0, -1.0) + 0.3 * rng.normal(size=2000)
-    given = {"round_thresholds": 0.05, "transform": "none", "max_bins": 4, "significance": None}
-    model = ModelTreeRegressor(**given).fit(X, y)
+    given = {"round_thresholds": 0.05, "leaf_transform": "none", "max_bins": 4}
+    model = ModelTreeRegressor(**given, significance=None).fit(X, y)
     passed = np.asarray(model.decision_path(X).sum(axis=0)).ravel()
     np.testing.assert_array_equal(passed, model.tree_.n_samples)

@@ -56,7 +56,7 @@ def close_figures():
 @pytest.mark.parametrize("display", DISPLAYS)
 @pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary", "multiclass"])
 def test_every_display_draws_every_kind(kind, display):
-    model, X, y = fitted(kind, transform="winsor", clamp=True)
+    model, X, y = fitted(kind, leaf_transform="winsor", clamp=True)
     drawn = DISPLAYS[display](model, X, y, None)
     assert drawn.figure_ is drawn.ax_.figure
     drawn.figure_.canvas.draw()

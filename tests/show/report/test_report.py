@@ -397,7 +397,7 @@ def test_a_few_far_values_do_not_hide_the_rest(rng):
 def test_names_as_short_as_those_of_functions_are_found(rng):
     X = pd.DataFrame(np.sinh(3 * rng.normal(size=(400, 2))), columns=["r", "c"])
     y = np.sign(X["r"]) * np.log1p(abs(X["r"])) + np.cbrt(X["c"])
-    model = ModelTreeRegressor(max_depth=0, transform="rank", clamp=True).fit(X, y)
+    model = ModelTreeRegressor(max_depth=0, leaf_transform="rank", clamp=True).fit(X, y)
     (leaf,) = page_view(model.report(X, y).contents)["leaves"]
     parts = {tuple(term["text"][:2]) for term in leaf["formulas"][0]["terms"]}
     assert {("clip(rank(", "r"), ("clip(rank(", "c")} <= parts
@@ -543,12 +543,12 @@ def test_footer_says_where_the_model_comes_from():
     table, y = labeled_rows("binary, rank, clamp")
     model = zoo.case("binary, rank, clamp").model
     plain = model.report(table, y)
-    expected = {"transform": "'rank'", "max_depth": "2"}  # clamp=True and n_jobs=1 are none
+    expected = {"leaf_transform": "'rank'", "max_depth": "2"}  # clamp=True and n_jobs=1 are none
     assert expected.items() <= plain.contents.settings.items()
     assert not {"n_jobs", "clamp", "verbose"} & set(plain.contents.settings)
     footer = embedded(plain.html())["origin"]
     assert f"glassleaf {glassleaf.__version__}. " in footer
-    assert "ModelTreeClassifier(" in footer and "transform='rank'" in footer
+    assert "ModelTreeClassifier(" in footer and "leaf_transform='rank'" in footer
     assert "1,500 rows with the loss BinaryLogLoss" in footer
     for date in (datetime.date(2024, 2, 29), "2024-02-29"):
         dated = model.report(table, y, date=date)

@@ -246,6 +246,15 @@ def test_the_first_version_knew_no_curves(tmp_path, name):
     assert new.curves is True and (new.tree_.terms.curve_term >= 0).sum() >= 2
 
 
+@pytest.mark.parametrize(("name", "transform"), [("classifier", "winsor"), ("regressor", "rank")])
+def test_parameters_of_older_versions_have_their_new_names(name, transform):
+    first, second, latest = (
+        load(FIXTURES / f"model_v{version}_{name}.json").get_params() for version in (1, 2, VERSION)
+    )
+    assert first["leaf_transform"] == transform
+    assert second == latest
+
+
 def test_a_file_is_checked_against_its_own_version():
     """An array of version 2 in a file of version 1 would be one that nobody reads."""
     old, new = (
@@ -268,7 +277,7 @@ def put(document, where, value):
 
 @pytest.fixture(scope="module")
 def text():
-    return (FIXTURES / "model_v2_classifier.json").read_text()
+    return (FIXTURES / f"model_v{VERSION}_classifier.json").read_text()
 
 
 HOSTILE = {
@@ -420,7 +429,7 @@ FUZZ = settings(
 @FUZZ
 @given(st.data())
 def test_bytes_changed_at_random(data):
-    content = bytearray((FIXTURES / "model_v2_classifier.json").read_bytes())
+    content = bytearray((FIXTURES / f"model_v{VERSION}_classifier.json").read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(content) - 1))
         stop = start + data.draw(st.integers(0, 20))
@@ -451,7 +460,7 @@ VALUES = st.recursive(
 @FUZZ
 @given(st.data())
 def test_values_changed_at_random(data):
-    names = ["model_v1_classifier.json", "model_v2_classifier.json", "model_v2_regressor.json"]
+    names = ["model_v1_classifier.json", "model_v2_classifier.json", "model_v3_regressor.json"]
     name = data.draw(st.sampled_from(names))
     document = json.loads((FIXTURES / name).read_text())
     # Terms as often as all the rest: records are long, and predictions do not read them.

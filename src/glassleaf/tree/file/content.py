@@ -1,10 +1,10 @@
 """Model files: text to a checked document and back. No numpy, no pickle, nothing is executed.
 
-A document is what ``schemas/model-v2.schema.json`` describes, as Python's own dicts and lists;
+A document is what ``schemas/model-v3.schema.json`` describes, as Python's own dicts and lists;
 floats that JSON cannot write are the words "inf", "-inf" and "nan" in the file, and floats here.
 ``parse`` returns only documents that hold: those that the schema allows and whose arrays fit
 together and are a tree. For anything else it raises ``ModelFileError``. A file of an older version
-is checked against its own schema, and becomes a document of this version.
+is checked against its own schema, and becomes a document of this version (``older``).
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import os
 from typing import Any
 
 from glassleaf.errors import ModelFileError
+from glassleaf.tree.file.older import upgraded
 from glassleaf.tree.file.schema import SchemaError, check, model_schema
 
 Document = dict[str, Any]
 
 FORMAT = "glassleaf model"
-VERSION = 2
+VERSION = 3
 
 _LEAF = -1
 _PARTS = ("terms", "tree", "seen", "candidates")
@@ -51,9 +52,7 @@ def parse(text: bytes | str) -> Document:
         version = _checked_version(document)
         root = model_schema(version)
         check(document, root, root)
-        if version == 1:
-            document = _with_no_curves(document)
-        document = _decoded(document)
+        document = _decoded(upgraded(document))
         check_structure(document)
     except SchemaError as error:
         raise ModelFileError(f"This is no intact model file: {error}.") from None
@@ -84,24 +83,6 @@ def _checked_version(document: Any) -> int:
             f" {VERSION}. Install a newer glassleaf, or save the model anew with this one."
         )
     return version
-
-
-def _with_no_curves(document: Document) -> Document:
-    """A document of version 1 in the form of version 2: its models were fitted without curves."""
-    n_columns, estimator = len(document["columns"]), document["estimator"]
-    none = {
-        "curve_term": [-1] * n_columns,
-        "first_point": [0] * (n_columns + 1),
-        "point_x": [],
-        "point_z": [],
-    }
-    parameters = {"curves": False, **estimator["parameters"]}
-    return {
-        **document,
-        "version": 2,
-        "estimator": {**estimator, "parameters": parameters},
-        "terms": {**document["terms"], **none},
-    }
 
 
 def _refuse_constant(name: str) -> float:
