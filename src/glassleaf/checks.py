@@ -68,10 +68,10 @@ def flag(name: str, value: Any) -> bool:
 def choice(name: str, value: Any, choices: Mapping[Any, T]) -> T:
     """The choice with that name.
 
-    >>> choice("renormalize", "z", {None: 0, "zscore": 1})
+    >>> choice("shrink", "none", {"zero": 0, "parent": 1})
     Traceback (most recent call last):
     ...
-    ValueError: renormalize='z' must be one of None, 'zscore'.
+    ValueError: shrink='none' must be one of 'zero', 'parent'.
     """
     if not isinstance(value, (str, type(None))) or value not in choices:
         accepted = ", ".join(repr(key) for key in choices)

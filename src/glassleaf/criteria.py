@@ -1,8 +1,9 @@
 """The gain of every candidate split, from the sums of its two sides.
 
 A criterion sees sums, never rows, thresholds or features. ``uses`` says which sums it wants:
-``"gradient"`` (of the node's model, renormalized) or ``"target"`` (of y itself). To add one, write
-a class like those below and pass an instance as ``criterion=``.
+``"gradient"`` (of the node's model) or ``"target"`` (of y itself); ``units`` in which units of the
+columns gradients are taken. To add one, write a class like those below and pass an instance as
+``criterion=``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 Floats = NDArray[np.float64]
+
+# "zscore", "minmax": the side's own, with mean 0 and standard deviation 1, or from 0 to 1;
+# "standardized": the same for all sides, with mean 0 and standard deviation 1 over all rows;
+# "raw": as the columns are.
+GradientUnits = Literal["zscore", "minmax", "standardized", "raw"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,11 @@ class Side:
 
 @runtime_checkable
 class Criterion(Protocol):
-    """Gain of all candidates at once; larger is better."""
+    """Gain of all candidates at once; larger is better.
+
+    A criterion of gradients may have an attribute ``units``, one of ``GradientUnits``; without it
+    they are "zscore".
+    """
 
     @property
     def uses(self) -> Literal["gradient", "target"]: ...
@@ -42,9 +52,10 @@ class Criterion(Protocol):
 
 @dataclass(frozen=True)
 class GradientGain:
-    """The paper's criterion (equation 6)."""
+    """The paper's criterion (equation 6); of "raw" columns it is MT-G, of "zscore" MT-GR."""
 
     uses: ClassVar[Literal["gradient"]] = "gradient"
+    units: GradientUnits = "zscore"
 
     def gain(self, left: Side, right: Side) -> Floats:
         return gradient_gain(left) + gradient_gain(right)

@@ -199,7 +199,7 @@ def test_paper_settings_are_a_fresh_dict():
 
 def test_losses_and_criteria_may_be_objects(regression):
     X, y = regression
-    named = ModelTreeRegressor(loss="huber", criterion="gradient").fit(X, y)
+    named = ModelTreeRegressor(loss="huber", criterion="gradient_zscore").fit(X, y)
     given = ModelTreeRegressor(loss=losses.Huber(), criterion=criteria.GradientGain()).fit(X, y)
     assert given.tree_ == named.tree_
     other = ModelTreeRegressor(loss=losses.Huber(delta=0.1)).fit(X, y)
@@ -242,6 +242,43 @@ def test_a_criterion_of_ones_own_finds_what_the_built_in_one_finds(
     np.testing.assert_array_equal(own.feature, built_in.feature)
     np.testing.assert_array_equal(own.threshold, built_in.threshold)
     np.testing.assert_allclose(own.gain, built_in.gain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("units", ["zscore", "minmax", "standardized", "raw"])
+def test_a_criterion_of_ones_own_says_its_units(regression, units):
+    X, y = regression
+    X = X * [1.0, 100.0, 0.01, 1.0] + 3.0
+
+    class OwnUnits(OwnGain):
+        pass
+
+    OwnUnits.units = units
+    given = {"rescore": 0, "max_depth": 2, **EAGER}
+    name = "gradient" if units == "raw" else f"gradient_{units}"
+    trees = [
+        ModelTreeRegressor(criterion=criterion, **given).fit(X, y).tree_
+        for criterion in (name, OwnUnits(), criteria.GradientGain(units))
+    ]
+    assert trees[0].node_count >= 5
+    for tree in trees[1:]:
+        np.testing.assert_array_equal(tree.threshold, trees[0].threshold)
+        np.testing.assert_allclose(tree.gain, trees[0].gain, rtol=1e-9)
+
+
+def test_every_named_criterion_gives_a_tree_of_its_own(regression):
+    X, y = regression
+    X = X * [1.0, 100.0, 0.01, 1.0] + 3.0
+    names = ["gradient_zscore", "gradient_minmax", "gradient_standardized", "gradient", "impurity"]
+    gains = [
+        ModelTreeRegressor(criterion=name, rescore=0, max_depth=1, **EAGER).fit(X, y).tree_.gain[0]
+        for name in names
+    ]
+    assert len(set(gains)) == len(names)
+
+
+def test_unknown_units_of_a_criterion_are_an_error(regression):
+    with pytest.raises(ValueError, match="criterion.units='unit'.*'zscore', 'minmax'"):
+        ModelTreeRegressor(criterion=criteria.GradientGain("unit")).fit(*regression)
 
 
 class Same(criteria.GradientGain):

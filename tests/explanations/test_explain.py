@@ -485,7 +485,7 @@ def test_models_without_coefficients_say_so(rng):
             return (model - y)[:, None]
 
     X = rng.normal(size=(200, 2))
-    model = bare.regressor(weak_model=Mean(), renormalize=None).fit(X, X[:, 0] > 0)
+    model = bare.regressor(weak_model=Mean(), criterion="gradient").fit(X, X[:, 0] > 0)
     for ask in (explain, leaf_table, lambda model: model.export_text()):
         with pytest.raises(NoCoefficientsError, match="have no coefficients"):
             ask(model)

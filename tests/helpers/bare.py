@@ -8,11 +8,7 @@ significant or not, it asks for these.
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
 
 # What the three methods of the paper have in common.
-BARE = {
-    name: value
-    for name, value in paper_settings("MT-GR").items()
-    if name not in ("criterion", "renormalize", "scale")
-}
+BARE = {name: value for name, value in paper_settings("MT-GR").items() if name != "criterion"}
 
 
 def regressor(**given):

@@ -241,7 +241,7 @@ def test_loss_is_the_summed_loss_of_the_nodes_model_over_its_rows(rng, kind, wei
 def test_loss_of_a_node_with_one_class_is_that_of_its_rows(rng):
     X = rng.normal(size=(300, 2))
     y = ((X[:, 0] > 0) & (X[:, 1] > 0)).astype(int)
-    given = {"criterion": "impurity", "renormalize": None, "curves": False}
+    given = {"criterion": "impurity", "curves": False}
     model = ModelTreeClassifier(max_depth=1, **given).fit(X, y)
     tree, leaves = model.tree_, model.apply(X)
     pure = [leaf for leaf in set(leaves) if len(set(y[leaves == leaf])) == 1]

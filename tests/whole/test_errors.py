@@ -22,10 +22,8 @@ def data(rng):
 # --- parameters ----------------------------------------------------------------------------------
 
 WRONG_VALUES = {
-    "criterion": ["gini", ""],
-    "renormalize": ["z", "None"],
+    "criterion": ["gini", "", "gradient_raw"],
     "loss": ["mse", "absolute_error"],
-    "scale": ["robust", "minmax"],
     "alpha": [-1.0, np.nan, np.inf, -1e-300],
     "l1_ratio": [-0.1, 1.1, np.nan],
     "max_depth": [-1],
@@ -42,9 +40,7 @@ WRONG_VALUES = {
 }
 WRONG_TYPES = {
     "criterion": [None, 3, object()],
-    "renormalize": [3, True, ["zscore"]],
     "loss": [None, 3, object()],
-    "scale": [1.0, True, ["standard"]],
     "alpha": ["1", None, True, [1.0], 1j],
     "l1_ratio": ["0.5", None, True],
     "max_depth": ["3", 2.0, True, [3]],
@@ -93,10 +89,8 @@ def test_a_wrong_type_names_the_parameter(data, kind, name, value):
         ("l1_ratio", 2.0, "a number from 0 to 1"),
         ("max_depth", -1, "an integer >= 0, or None"),
         ("max_bins", 1, "an integer >= 2"),
-        ("renormalize", "z", "'zscore', 'minmax'"),
         ("loss", "mse", "'squared_error', 'huber', 'poisson', 'gamma'"),
-        ("criterion", "gini", "'gradient', 'impurity'"),
-        ("scale", "robust", "'standard', None"),
+        ("criterion", "gini", "'gradient_standardized', 'gradient', 'impurity'"),
         ("min_samples_leaf", 0, "an integer >= 1"),
     ],
 )

@@ -9,13 +9,13 @@ from bare import classifier, regressor
 from glassleaf import ModelTreeRegressor, paper_settings
 from glassleaf.tables.cells import ANY_NUMBER
 
-# name: (criterion, renormalize, scale)
+# criterion: what the oracle calls it, and how it renormalizes and scales columns
 METHODS = {
-    "zscore": ("gradient", "zscore", "standard"),
-    "minmax": ("gradient", "minmax", "standard"),
-    "standard": ("gradient", None, "standard"),
-    "raw": ("gradient", None, None),
-    "impurity": ("impurity", "zscore", "standard"),
+    "gradient_zscore": ("gradient", "zscore", "standard"),
+    "gradient_minmax": ("gradient", "minmax", "standard"),
+    "gradient_standardized": ("gradient", None, "standard"),
+    "gradient": ("gradient", None, None),
+    "impurity": ("impurity", None, None),
 }
 # name: (loss, number of classes)
 LOSSES = {
@@ -103,12 +103,11 @@ class Problem:
                 self.table[f"x{j}"] = pd.Categorical.from_codes(codes, names)
 
     def fit(self, method, **given):
-        criterion, renormalize, scale = METHODS[method]
         given = {"max_depth": 2, "min_samples_leaf": 5, "alpha": 0.5, "n_jobs": 1, **given}
         if not self.n_classes:
             given["loss"] = self.loss
         kind = classifier if self.n_classes else regressor
-        tree = kind(criterion=criterion, renormalize=renormalize, scale=scale, **given)
+        tree = kind(criterion=method, **given)
         return tree.fit(self.table, self.y, self.weight if self.is_weighted else None)
 
 
@@ -222,7 +221,7 @@ def test_ties_go_to_the_lowest_column_and_threshold(method, loss, seed):
     problem.X[:, 4] = -2.0 * problem.X[:, 1]  # mirrored, after column 1
     estimator = problem.fit(method)
     assert check_tree(problem, estimator, method) > 1
-    if method != "raw":  # in every unit but the raw one a mirrored column is a tie
+    if method != "gradient":  # in every unit but the raw one a mirrored column is a tie
         assert set(estimator.tree_.feature) <= {-1, 0, 1, 2}
 
 
@@ -337,7 +336,7 @@ def test_a_long_column_splits_at_the_best_border_of_its_bins(method, weighted):
 
 def test_without_missing_values_they_follow_the_larger_side():
     problem = Problem(91, ["normal", "normal"], "squared_error")
-    tree = problem.fit("zscore").tree_
+    tree = problem.fit("gradient_zscore").tree_
     for node in np.flatnonzero(tree.left >= 0):
         left, right = tree.n_samples[tree.left[node]], tree.n_samples[tree.right[node]]
         assert tree.missing_left[node] == (left >= right)
@@ -367,12 +366,12 @@ def test_missing_or_not_sends_every_number_the_same_way():
 # --- the tests can fail --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wrong", ["minmax", "standard", "raw", "impurity"])
+@pytest.mark.parametrize("wrong", [m for m in METHODS if m != "gradient_zscore"])
 def test_the_oracle_of_another_method_disagrees(wrong):
     agreed = 0
     for seed in range(5):
         problem = Problem(100 + seed, ["normal", "integer", "normal"], "squared_error")
-        estimator = problem.fit("zscore")
+        estimator = problem.fit("gradient_zscore")
         try:
             check_tree(problem, estimator, wrong)
             agreed += 1
@@ -383,7 +382,7 @@ def test_the_oracle_of_another_method_disagrees(wrong):
 
 def test_the_oracle_of_another_target_disagrees():
     problem = Problem(110, ["normal", "integer"], "squared_error")
-    estimator = problem.fit("zscore")
+    estimator = problem.fit("gradient_zscore")
     problem.y = problem.y + 0.01 * np.random.default_rng(0).normal(size=len(problem.y))
     with pytest.raises(AssertionError):
-        check_tree(problem, estimator, "zscore")
+        check_tree(problem, estimator, "gradient_zscore")

@@ -17,7 +17,7 @@ METHODS = {
     "everything": {"significance": None, "refine": True},
     "MT-GR": paper_settings("MT-GR"),
     "MT-DT": paper_settings("MT-DT"),
-    "minmax": {**paper_settings("MT-GR"), "renormalize": "minmax"},
+    "minmax": {**paper_settings("MT-GR"), "criterion": "gradient_minmax"},
     "MT-G": paper_settings("MT-G"),
 }
 INVARIANT = [name for name in METHODS if name != "MT-G"]

@@ -54,9 +54,7 @@ class ModelTree(Deployable, BaseEstimator):
         self,
         *,
         loss: str | Loss = "squared_error",
-        criterion: str | Criterion = "gradient",
-        renormalize: str | None = "zscore",
-        scale: str | None = "standard",
+        criterion: str | Criterion = "gradient_zscore",
         alpha: float | str = "auto",
         l1_ratio: float = 0.0,
         shrink: str = "parent",
@@ -88,8 +86,6 @@ class ModelTree(Deployable, BaseEstimator):
     ) -> None:
         self.loss = loss
         self.criterion = criterion
-        self.renormalize = renormalize
-        self.scale = scale
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.shrink = shrink

@@ -45,7 +45,7 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
         ``monotonic_cst``, formulas, reasons and exported scores are about it. None: the second in
         sorted order. The order of ``classes_`` and of probabilities stays, and so does the sign of
         ``decision_function``.
-    criterion, renormalize, scale, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
+    criterion, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
 min_samples_leaf, min_gain, ccp_alpha, max_bins, rescore, refine, category_splits, significance, \
 categorical_features, split_features, leaf_features, leaf_transform, curves, clamp, \
 max_leaf_terms, round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, \
@@ -78,9 +78,7 @@ verbose, random_state
         self,
         *,
         loss: str | Loss = "log_loss",
-        criterion: str | Criterion = "gradient",
-        renormalize: str | None = "zscore",
-        scale: str | None = "standard",
+        criterion: str | Criterion = "gradient_zscore",
         alpha: float | str = "auto",
         l1_ratio: float = 0.0,
         shrink: str = "parent",
@@ -115,8 +113,6 @@ verbose, random_state
         super().__init__(
             loss=loss,
             criterion=criterion,
-            renormalize=renormalize,
-            scale=scale,
             alpha=alpha,
             l1_ratio=l1_ratio,
             shrink=shrink,

@@ -25,11 +25,7 @@ _COMMON: dict[str, Any] = {
     "clamp": False,
 }
 
-PAPER_METHODS: dict[str, dict[str, Any]] = {
-    "MT-G": {"criterion": "gradient", "renormalize": None, "scale": None},
-    "MT-GR": {"criterion": "gradient", "renormalize": "zscore", "scale": "standard"},
-    "MT-DT": {"criterion": "impurity", "renormalize": None, "scale": "standard"},
-}
+PAPER_METHODS = {"MT-G": "gradient", "MT-GR": "gradient_zscore", "MT-DT": "impurity"}
 
 
 def paper_settings(method: str) -> dict[str, Any]:
@@ -39,6 +35,7 @@ def paper_settings(method: str) -> dict[str, Any]:
     ----------
     method : {"MT-G", "MT-GR", "MT-DT"}
         Gradients of raw features; gradients renormalized on every side; the classical criterion.
+        The paper's other renormalization is ``criterion="gradient_minmax"``.
 
     Returns
     -------
@@ -48,8 +45,8 @@ def paper_settings(method: str) -> dict[str, Any]:
     --------
     >>> from glassleaf import ModelTreeRegressor, paper_settings
     >>> ModelTreeRegressor(**paper_settings("MT-G"), max_depth=2)
-    ModelTreeRegressor(alpha=1.0, category_splits='one', clamp=False, curves=False,
-                       leaf_transform='none', max_depth=2, renormalize=None,
-                       rescore=0, scale=None, shrink='zero', significance=None)
+    ModelTreeRegressor(alpha=1.0, category_splits='one', clamp=False,
+                       criterion='gradient', curves=False, leaf_transform='none',
+                       max_depth=2, rescore=0, shrink='zero', significance=None)
     """
-    return {**_COMMON, **parameters.choice("method", method, PAPER_METHODS)}
+    return {**_COMMON, "criterion": parameters.choice("method", method, PAPER_METHODS)}

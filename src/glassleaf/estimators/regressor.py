@@ -29,13 +29,12 @@ class ModelTreeRegressor(RegressorMixin, ModelTree):
     loss : {"squared_error", "huber", "poisson", "gamma"} or Loss, default="squared_error"
         What the models minimize. "poisson" and "gamma" have a log link. An object: see
         :class:`glassleaf.losses.Loss`.
-    criterion : {"gradient", "impurity"} or Criterion, default="gradient"
-        How splits are compared. "gradient" is the criterion of Broelemann & Kasneci (2019):
-        which split lets two models predict best; "impurity" the classical one.
-    renormalize : {"zscore", "minmax", None}, default="zscore"
-        Units in which the gradients of each side of a split are compared.
-    scale : {"standard", None}, default="standard"
-        Units of gradients that are not renormalized: standardized over all rows, or raw.
+    criterion : {"gradient_zscore", "gradient_minmax", "gradient_standardized", "gradient", \
+"impurity"} or Criterion, default="gradient_zscore"
+        How splits are compared. Gradients are the criterion of Broelemann & Kasneci (2019): which
+        split lets two models predict best. They are taken for columns in units of their own on each
+        side of a split (z-scores, or from 0 to 1), standardized over all rows, or raw ("gradient").
+        "impurity" is the classical criterion. An object: see :class:`glassleaf.criteria.Criterion`.
     alpha : float or "auto", default="auto"
         Penalty of the models: on the summed loss, in standardized units, so that it fades with
         the rows in a leaf and does not depend on the scale of the features. "auto": for every
@@ -102,7 +101,8 @@ default="from_dtype"
         Per column name or position: 1 if predictions must never fall as the column rises, -1 if
         they must never rise, 0 if they are free. A column with a sign does not split.
     weak_model : WeakModel or None, default=None
-        A model of your own for the nodes instead of the linear one; needs ``renormalize=None``.
+        A model of your own for the nodes instead of the linear one; needs
+        ``criterion="gradient"`` or "impurity".
     backend : {"local", "stream", "dask"}, address or distributed.Client, default="local"
         Where the rows are. "local": in memory; a path of Parquet files is streamed. "stream": on
         disk. "dask": on a cluster of processes that lives as long as the fit; or on the one at an

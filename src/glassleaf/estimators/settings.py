@@ -21,10 +21,12 @@ from glassleaf.tables.transforms import TRANSFORMS
 
 # How large a tree may grow before held-out rows cut it back.
 _MOST_AUTOMATIC_LEAVES = 64
-_RENORMALIZATIONS: dict[str | None, Renormalization] = {
-    None: None,
-    "zscore": "zscore",
-    "minmax": "minmax",
+# By the units of a criterion: how they are renormalized, and whether units without one are standardized.
+_UNITS: dict[str, tuple[Renormalization, bool]] = {
+    "zscore": ("zscore", True),
+    "minmax": ("minmax", True),
+    "standardized": (None, True),
+    "raw": (None, False),
 }
 # Share of the gain that a threshold which is short to read may cost.
 _ROUNDING_TOLERANCE = 0.01
@@ -34,23 +36,19 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
     """The settings of a training, from the parameters of an estimator."""
     parameters.check_random_state(given["random_state"])
     criterion, weak_model = _criterion(given, n_classes), _weak_model(given)
-    if weak_model is not None and criterion.uses == "gradient" and given["renormalize"] is not None:
-        raise ValueError(
-            f"renormalize={given['renormalize']!r} is defined for linear models only."
-            " With a weak_model of your own, set renormalize=None."
-        )
+    renormalize, standardized = _units(given, criterion)
     transform = parameters.choice("leaf_transform", given["leaf_transform"], TRANSFORMS)
     return Settings(
         loss=loss,
         criterion=criterion,
-        renormalize=parameters.choice("renormalize", given["renormalize"], _RENORMALIZATIONS),
+        renormalize=renormalize,
         alpha=_alpha(given),
         is_alpha_chosen=_is_chosen(given),
         l1_ratio=parameters.real_number("l1_ratio", given["l1_ratio"], 0.0, 1.0),
         shrinks_to_parent=parameters.choice(
             "shrink", given["shrink"], {"zero": False, "parent": True}
         ),
-        standardized=parameters.choice("scale", given["scale"], {"standard": True, None: False}),
+        standardized=standardized,
         max_depth=parameters.whole_number("max_depth", given["max_depth"], 0, none="no limit"),
         max_leaf_nodes=_max_leaf_nodes(given),
         held_out=parameters.random_state(given["random_state"]) if _is_sized(given) else None,
@@ -132,15 +130,31 @@ def _wants_curves(given: Mapping[str, Any], transform: str) -> bool:
 
 
 def _criterion(given: Mapping[str, Any], n_classes: int) -> Criterion:
-    gradient: Criterion = criteria.GradientGain()
-    impurity: Criterion = criteria.InformationGain() if n_classes else criteria.VarianceReduction()
-    return parameters.named_or_object(
-        "criterion",
-        given["criterion"],
-        {"gradient": gradient, "impurity": impurity},
-        Criterion,
-        "an object with `uses` and `gain` (see glassleaf.criteria)",
-    )
+    named: dict[str, Criterion] = {
+        "gradient_zscore": criteria.GradientGain("zscore"),
+        "gradient_minmax": criteria.GradientGain("minmax"),
+        "gradient_standardized": criteria.GradientGain("standardized"),
+        "gradient": criteria.GradientGain("raw"),
+        "impurity": criteria.InformationGain() if n_classes else criteria.VarianceReduction(),
+    }
+    what = "an object with `uses` and `gain` (see glassleaf.criteria)"
+    return parameters.named_or_object("criterion", given["criterion"], named, Criterion, what)
+
+
+def _units(given: Mapping[str, Any], criterion: Criterion) -> tuple[str | None, bool]:
+    """How gradients are renormalized, and whether those that are not are standardized."""
+    if criterion.uses == "target":
+        return None, True
+    asked = getattr(criterion, "units", "zscore")
+    renormalize, standardized = parameters.choice("criterion.units", asked, _UNITS)
+    if given["weak_model"] is not None and renormalize is not None:
+        is_named = isinstance(given["criterion"], str)
+        instead = "criterion='gradient' or 'impurity'" if is_named else "its units to 'raw'"
+        raise ValueError(
+            f"criterion={describe(given['criterion'])} renormalizes the gradients of linear models."
+            f" With a weak_model of your own, set {instead}."
+        )
+    return renormalize, standardized
 
 
 def _max_bins(given: Mapping[str, Any]) -> int:

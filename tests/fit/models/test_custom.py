@@ -11,7 +11,8 @@ from threads import always_threads
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, SklearnModel, WeakModel
 
-CUSTOM = {"renormalize": None, "scale": "standard"}
+# A model of one's own sees standardized columns; the built-in one that it equals is told to.
+CUSTOM = {"criterion": "gradient_standardized"}
 
 
 class Quadratic:
@@ -125,7 +126,7 @@ def test_threads_do_not_change_custom_models(parabolas):
 
 def test_a_custom_model_works_with_the_impurity_criterion(parabolas):
     X, y = parabolas
-    model = ModelTreeRegressor(weak_model=Quadratic(), criterion="impurity", **CUSTOM).fit(X, y)
+    model = ModelTreeRegressor(weak_model=Quadratic(), criterion="impurity").fit(X, y)
     plain = bare.regressor(criterion="impurity", max_depth=1).fit(X, y)
     assert model.tree_.threshold[0] == plain.tree_.threshold[0]
 
@@ -270,10 +271,42 @@ def gains_by_hand(model, X, y):
     return found
 
 
-def test_renormalizing_a_custom_model_is_an_error(parabolas):
+class OwnGain:
+    """The paper's criterion, written down again."""
+
+    uses = "gradient"
+
+    def gain(self, left, right):
+        return sum((side.sums**2).sum(axis=1) / side.weight for side in (left, right))
+
+
+class RawGain(OwnGain):
+    units = "raw"
+
+
+def test_gradients_of_a_custom_model_have_no_units(parabolas):
     X, y = parabolas
-    with pytest.raises(ValueError, match=r"renormalize='zscore'.*weak_model"):
-        ModelTreeRegressor(weak_model=Quadratic()).fit(X, y)
+    trees = [
+        ModelTreeRegressor(weak_model=Quadratic(), criterion=criterion, max_depth=2).fit(X, y).tree_
+        for criterion in ("gradient", "gradient_standardized", RawGain())
+    ]
+    for tree in trees:
+        np.testing.assert_array_equal(tree.threshold, trees[0].threshold)
+        np.testing.assert_allclose(tree.gain, trees[0].gain, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, r"criterion='gradient_zscore'.*weak_model.*set criterion='gradient' or 'impurity'"),
+        ({"criterion": "gradient_minmax"}, r"criterion='gradient_minmax'.*criterion='gradient'"),
+        ({"criterion": OwnGain()}, r"criterion=.*OwnGain.*set its units to 'raw'"),
+    ],
+)
+def test_renormalizing_a_custom_model_is_an_error(parabolas, given, words):
+    X, y = parabolas
+    with pytest.raises(ValueError, match=words):
+        ModelTreeRegressor(weak_model=Quadratic(), **given).fit(X, y)
 
 
 def test_errors_inside_a_custom_model_reach_the_user(parabolas):

@@ -15,7 +15,7 @@ seeds = pytest.mark.parametrize("seed", range(4))
 # Least squares on either side, as good as.
 FREE = {"alpha": 1e-9, "shrink": "zero", "max_depth": 1}
 # A criterion that knows no slopes, alone, puts borders where these models do not want them.
-ROUGH = regressor(criterion="impurity", renormalize=None, rescore=1, max_bins=400, **FREE)
+ROUGH = regressor(criterion="impurity", rescore=1, max_bins=400, **FREE)
 
 
 def a_jump(seed, n=4000, noise=0.3):
@@ -89,7 +89,7 @@ FORMS = {
     "default": {},
     "rank": {"leaf_transform": "rank"},
     "winsor": {"leaf_transform": "winsor"},
-    "no scale": {"scale": None},
+    "raw gradients": {"criterion": "gradient"},
     "refine": {"refine": True},
     "short numbers": {"round_thresholds": True},
     "few bins": {"max_bins": 4},

@@ -203,7 +203,7 @@ def objective(tree, X, design, y, weight, alpha):
 
 
 @pytest.mark.parametrize(
-    ("criterion", "off", "left"), [("impurity", 0.1, 0.3), ("gradient", 0, 0.8)]
+    ("criterion", "off", "left"), [("impurity", 0.1, 0.3), ("gradient_zscore", 0, 0.8)]
 )
 def test_refinement_moves_a_wrong_threshold_to_the_right_place(criterion, off, left):
     """A line with a kink, which the criteria miss: the one by far, the other by a little."""

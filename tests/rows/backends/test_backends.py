@@ -65,8 +65,8 @@ class Shards:
 # Of the paper's method, and of the defaults (in "refine" with all that they leave out).
 SETTINGS = {
     "zscore": (regressor, {}),
-    "minmax": (regressor, {"renormalize": "minmax"}),
-    "raw": (regressor, {"renormalize": None, "scale": None}),
+    "minmax": (regressor, {"criterion": "gradient_minmax"}),
+    "raw": (regressor, {"criterion": "gradient"}),
     "impurity": (regressor, {"criterion": "impurity"}),
     "huber": (regressor, {"loss": "huber"}),
     "binary": (classifier, {}),

@@ -111,7 +111,7 @@ def test_categories_keep_their_type(tmp_path, rng):
 
 PARAMETERS = {
     "loss": losses.Huber(delta=2.5),
-    "criterion": criteria.GradientGain(),
+    "criterion": criteria.GradientGain("minmax"),
     "split_features": np.array([True, False, True]),
     "leaf_features": (0, 2),
     "categorical_features": [np.int64(1)],
@@ -163,7 +163,7 @@ def test_what_cannot_be_saved_says_so_and_leaves_the_file_alone(tmp_path, rng):
     for parameters, words in (
         ({"loss": OwnLoss()}, "loss=.*object of your own"),
         ({"random_state": np.random.RandomState(0)}, "random_state=.*set_params"),
-        ({"weak_model": OwnModel(), "renormalize": None}, "weak_model"),
+        ({"weak_model": OwnModel(), "criterion": "gradient"}, "weak_model"),
     ):
         model = ModelTreeRegressor(**parameters).fit(X, X[:, 0])
         with pytest.raises(ExportError, match=words):
@@ -255,6 +255,32 @@ def test_parameters_of_older_versions_have_their_new_names(name, transform):
     assert second == latest
 
 
+OLD_CRITERIA = [
+    (("gradient", "zscore", "standard"), "gradient_zscore"),
+    (("gradient", "minmax", None), "gradient_minmax"),
+    (("gradient", None, "standard"), "gradient_standardized"),
+    (("gradient", None, None), "gradient"),
+    (("impurity", "zscore", "standard"), "impurity"),
+    (({"criterion": "GradientGain"}, None, None), criteria.GradientGain("raw")),
+    (({"criterion": "VarianceReduction"}, None, None), criteria.VarianceReduction()),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), OLD_CRITERIA)
+def test_the_three_parameters_of_the_criterion_became_one(given, expected):
+    document = json.loads((FIXTURES / "model_v2_regressor.json").read_text())
+    names = ("criterion", "renormalize", "scale")
+    document["estimator"]["parameters"] |= dict(zip(names, given, strict=True))
+    assert from_text(json.dumps(document)).criterion == expected
+
+
+def test_an_unknown_parameter_of_an_older_version_is_an_error():
+    document = json.loads((FIXTURES / "model_v2_regressor.json").read_text())
+    document["estimator"]["parameters"]["renormalize"] = ["zscore"]
+    with pytest.raises(ModelFileError, match="renormalize"):
+        parse(json.dumps(document))
+
+
 def test_a_file_is_checked_against_its_own_version():
     """An array of version 2 in a file of version 1 would be one that nobody reads."""
     old, new = (
@@ -330,6 +356,10 @@ HOSTILE = {
     "outputs of another number": (("loss", "n_outputs"), 3),
     "an unknown parameter": (("estimator", "parameters", "__class__"), 1),
     "a parameter with a tag": (("estimator", "parameters", "alpha"), {"pickle": "gASV"}),
+    "a criterion with units that has none": (
+        ("estimator", "parameters", "criterion"),
+        {"criterion": {"name": "InformationGain", "units": "raw"}},
+    ),
     "a key that is a list": (("estimator", "parameters", "alpha"), {"map": [[[1], 2]]}),
     "an estimator of another module": (("estimator", "class"), "os.system"),
     "a version that is a word": (("version",), "1"),

@@ -20,7 +20,10 @@ from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.plain import PlainModel
 from glassleaf.tree.tree import Candidates, Seen, Tree
 
-_CRITERIA = ("GradientGain", "InformationGain", "VarianceReduction")
+_CRITERIA: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (criteria.GradientGain, criteria.InformationGain, criteria.VarianceReduction)
+}
 _CLASS_LOSSES = (losses.BinaryLogLoss, losses.MulticlassLogLoss)
 
 
@@ -131,8 +134,9 @@ def _parameter(value: Any, name: str) -> Any:
         value = value.item()
     if isinstance(value, Loss):
         return {"loss": _loss(value)}
-    if type(value).__name__ in _CRITERIA and type(value) is getattr(criteria, type(value).__name__):
-        return {"criterion": type(value).__name__}
+    if type(value) in _CRITERIA.values():
+        own = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {"criterion": {"name": type(value).__name__, **own}}
     if isinstance(value, dict):
         return {
             "map": [[_parameter(key, name), _parameter(v, name)] for key, v in value.items()],
@@ -231,6 +235,16 @@ def _built_loss(given: Document, n_classes: int) -> Loss:
         ) from None
 
 
+def _built_criterion(given: Document) -> Any:
+    own = {name: value for name, value in given.items() if name != "name"}
+    try:
+        return _CRITERIA[given["name"]](**own)
+    except TypeError:
+        raise ModelFileError(
+            f"This is no intact model file: {given['name']} has other parameters."
+        ) from None
+
+
 def _given(value: Any) -> Any:
     if isinstance(value, list):
         return [_given(entry) for entry in value]
@@ -260,5 +274,5 @@ _UNTAG: dict[str, Callable[[Any], Any]] = {
     "map": _mapping,
     "array": _checked_labels,
     "loss": lambda loss: _built_loss(loss, 0),
-    "criterion": lambda name: getattr(criteria, name)(),
+    "criterion": _built_criterion,
 }

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from glassleaf.errors import ModelFileError
+
 Document = dict[str, Any]
+
+# Parameters of version 2 that chose the criterion together, with their defaults.
+_OF_CRITERION = {"criterion": "gradient", "renormalize": "zscore", "scale": "standard"}
 
 
 def upgraded(document: Document) -> Document:
@@ -33,7 +38,22 @@ def _with_new_names(document: Document) -> Document:
     parameters = dict(document["estimator"]["parameters"])
     if "transform" in parameters:
         parameters["leaf_transform"] = parameters.pop("transform")
-    return _with(document, parameters)
+    given = [parameters.pop(name, default) for name, default in _OF_CRITERION.items()]
+    return _with(document, {**parameters, "criterion": _criterion(*given)})
+
+
+def _criterion(criterion: Any, renormalize: Any, scale: Any) -> Any:
+    """The three parameters that chose the criterion, as one."""
+    if renormalize not in ("zscore", "minmax", None) or scale not in ("standard", None):
+        raise ModelFileError("This is no intact model file: renormalize or scale is unknown.")
+    units = renormalize or ("standardized" if scale else "raw")
+    if criterion == "gradient":
+        return "gradient" if units == "raw" else f"gradient_{units}"
+    if isinstance(criterion, dict) and "criterion" in criterion:
+        name = criterion["criterion"]
+        own = {"units": units} if name == "GradientGain" else {}
+        return {"criterion": {"name": name, **own}}
+    return criterion
 
 
 def _with(document: Document, parameters: Document) -> Document:
