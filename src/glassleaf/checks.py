@@ -21,8 +21,12 @@ LARGEST_NUMBER = 1e140
 _WITHOUT_RESULT = ("n_jobs", "verbose")
 
 
-def whole_number(name: str, value: Any, minimum: int, *, none: str = "") -> int | None:
+def whole_number(
+    name: str, value: Any, minimum: int, *, none: str = "", auto: bool = False
+) -> int | None:
     """An integer of at least ``minimum``, or None if ``none`` says what that means.
+
+    ``auto`` is whether "auto" would be accepted too, for the message.
 
     >>> whole_number("max_depth", 3, 0)
     3
@@ -32,6 +36,7 @@ def whole_number(name: str, value: Any, minimum: int, *, none: str = "") -> int 
     ValueError: max_depth=-1 must be an integer >= 0.
     """
     accepted = f"an integer >= {minimum}" + (f", or None for {none}" if none else "")
+    accepted = f"'auto', {accepted}" if auto else accepted
     if value is None and none:
         return None
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):

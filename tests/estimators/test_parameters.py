@@ -92,13 +92,39 @@ def test_without_max_depth_leaves_are_split_as_long_as_they_can_be(regression):
 
 @pytest.mark.parametrize("budget", [1, 2, 3, 5, 8])
 def test_max_leaf_nodes_is_respected(regression, budget):
-    model = ModelTreeRegressor(max_leaf_nodes=budget, max_depth=None, **EAGER).fit(*regression)
+    model = ModelTreeRegressor(max_leaf_nodes=budget, **EAGER).fit(*regression)
     assert model.get_n_leaves() == budget
+
+
+@pytest.fixture
+def steps(rng):
+    """Forty slopes along one column: a tree needs a leaf for each."""
+    X = rng.uniform(size=(8000, 2))
+    slope = rng.permutation(np.linspace(-4.0, 4.0, 40))[(X[:, 0] * 40).astype(int)]
+    return X, slope * X[:, 1] + 0.1 * rng.normal(size=8000)
+
+
+@pytest.mark.parametrize("budget", [9, 20, 32])
+def test_a_leaf_budget_lifts_the_usual_limit_of_depth(steps, budget):
+    model = ModelTreeRegressor(max_leaf_nodes=budget).fit(*steps)
+    assert model.get_n_leaves() == budget and model.get_depth() > 3
+
+
+def test_without_a_leaf_budget_the_depth_is_three(steps):
+    assert ModelTreeRegressor().fit(*steps).get_depth() == 3
+    assert ModelTreeRegressor(max_depth=None).fit(*steps).get_depth() > 3
+
+
+def test_the_automatic_size_is_not_limited_by_depth(steps):
+    free = ModelTreeRegressor(max_leaf_nodes="auto").fit(*steps)
+    assert 20 < free.get_n_leaves() <= 64
+    flat = ModelTreeRegressor(max_leaf_nodes="auto", max_depth=2).fit(*steps)
+    assert flat.get_depth() == 2 and flat.get_n_leaves() <= 4
 
 
 def test_with_max_leaf_nodes_the_best_node_is_split_first(regression):
     X, y = regression
-    whole = ModelTreeRegressor(max_leaf_nodes=12, max_depth=None, min_samples_leaf=12, **EAGER)
+    whole = ModelTreeRegressor(max_leaf_nodes=12, min_samples_leaf=12, **EAGER)
     tree = whole.fit(X, y).tree_
     assert tree.n_leaves == 12
     inner = np.flatnonzero(tree.left != -1)
@@ -113,8 +139,7 @@ def test_with_max_leaf_nodes_the_best_node_is_split_first(regression):
 def test_a_smaller_leaf_budget_gives_the_beginning_of_a_larger_tree(regression):
     X, y = regression
     large, small = (
-        ModelTreeRegressor(max_leaf_nodes=budget, max_depth=None, min_samples_leaf=12, **EAGER)
-        for budget in (8, 4)
+        ModelTreeRegressor(max_leaf_nodes=budget, min_samples_leaf=12, **EAGER) for budget in (8, 4)
     )
     large.fit(X, y), small.fit(X, y)
     assert (large.get_n_leaves(), small.get_n_leaves()) == (8, 4)

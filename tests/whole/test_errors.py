@@ -87,7 +87,8 @@ def test_a_wrong_type_names_the_parameter(data, kind, name, value):
     [
         ("alpha", -1.0, "a number >= 0"),
         ("l1_ratio", 2.0, "a number from 0 to 1"),
-        ("max_depth", -1, "an integer >= 0, or None"),
+        ("max_depth", -1, "'auto', an integer >= 0, or None"),
+        ("max_leaf_nodes", 0, "'auto', an integer >= 1, or None"),
         ("max_bins", 1, "an integer >= 2"),
         ("loss", "mse", "'squared_error', 'huber', 'poisson', 'gamma'"),
         ("criterion", "gini", "'gradient_standardized', 'gradient', 'impurity'"),

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +58,8 @@ class ModelTree(Deployable, BaseEstimator):
         alpha: float | str = "auto",
         l1_ratio: float = 0.0,
         shrink: str = "parent",
-        max_depth: int | None = 3,
-        max_leaf_nodes: int | str | None = None,
+        max_depth: int | Literal["auto"] | None = "auto",
+        max_leaf_nodes: int | Literal["auto"] | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
         ccp_alpha: float = 0.0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -82,8 +82,8 @@ verbose, random_state
         alpha: float | str = "auto",
         l1_ratio: float = 0.0,
         shrink: str = "parent",
-        max_depth: int | None = 3,
-        max_leaf_nodes: int | str | None = None,
+        max_depth: int | Literal["auto"] | None = "auto",
+        max_leaf_nodes: int | Literal["auto"] | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
         ccp_alpha: float = 0.0,

@@ -44,12 +44,13 @@ class ModelTreeRegressor(RegressorMixin, ModelTree):
         Share of the L1 norm in the penalty; 0 is ridge, 1 is lasso.
     shrink : {"parent", "zero"}, default="parent"
         What the ridge penalty pulls the weights of a child towards: its parent's, or zero.
-    max_depth : int or None, default=3
-        Largest number of splits above a leaf. 0 is the plain linear model.
+    max_depth : int, "auto" or None, default="auto"
+        Largest number of splits above a leaf; None: no limit. 0 is the plain linear model. "auto":
+        3, or no limit if ``max_leaf_nodes`` is given.
     max_leaf_nodes : int, "auto" or None, default=None
         Largest number of leaves; with it, the node with the largest gain is split first. "auto":
-        a fifth of the rows is set aside (see ``random_state``), the tree grown on the others is
-        cut back to what is best on these, and its models are fitted to all rows.
+        a fifth of the rows is set aside (see ``random_state``), the tree of at most 64 leaves grown
+        on the others is cut back to what is best on these, and its models are fitted to all rows.
     min_samples_leaf : int, float or None, default=None
         Smallest number (or share) of rows in a leaf; None: one more than a model has terms, at
         least 10.

@@ -19,6 +19,8 @@ from glassleaf.rows.settings import Renormalization, Roles, Settings
 from glassleaf.tables.table import Table, column_name, column_signs, select_columns
 from glassleaf.tables.transforms import TRANSFORMS
 
+# The limit of a tree that has no budget of leaves.
+_USUAL_DEPTH = 3
 # How large a tree may grow before held-out rows cut it back.
 _MOST_AUTOMATIC_LEAVES = 64
 # By the units of a criterion: how they are renormalized, and whether units without one are standardized.
@@ -49,7 +51,7 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
             "shrink", given["shrink"], {"zero": False, "parent": True}
         ),
         standardized=standardized,
-        max_depth=parameters.whole_number("max_depth", given["max_depth"], 0, none="no limit"),
+        max_depth=_max_depth(given),
         max_leaf_nodes=_max_leaf_nodes(given),
         held_out=parameters.random_state(given["random_state"]) if _is_sized(given) else None,
         ccp_alpha=parameters.real_number("ccp_alpha", given["ccp_alpha"], 0.0),
@@ -115,10 +117,19 @@ def _is_sized(given: Mapping[str, Any]) -> bool:
     return _is_called(given["max_leaf_nodes"], "auto")
 
 
+def _max_depth(given: Mapping[str, Any]) -> int | None:
+    """A budget of leaves limits a tree by itself; without one, three splits are readable."""
+    if _is_called(given["max_depth"], "auto"):
+        return _USUAL_DEPTH if given["max_leaf_nodes"] is None else None
+    return parameters.whole_number("max_depth", given["max_depth"], 0, none="no limit", auto=True)
+
+
 def _max_leaf_nodes(given: Mapping[str, Any]) -> int | None:
     if _is_sized(given):
         return _MOST_AUTOMATIC_LEAVES
-    return parameters.whole_number("max_leaf_nodes", given["max_leaf_nodes"], 1, none="no limit")
+    return parameters.whole_number(
+        "max_leaf_nodes", given["max_leaf_nodes"], 1, none="no limit", auto=True
+    )
 
 
 def _wants_curves(given: Mapping[str, Any], transform: str) -> bool:

@@ -103,7 +103,7 @@ def new_estimator(profile: DataProfile, tree: TreeOptions) -> Any:
     known = kind().get_params()
     given: dict[str, Any] = {}
     if tree.leaves is not None:
-        given |= {"max_leaf_nodes": tree.leaves, "max_depth": None}
+        given["max_leaf_nodes"] = tree.leaves
     if tree.depth is not None:
         given["max_depth"] = tree.depth
     if tree.loss is not None:
