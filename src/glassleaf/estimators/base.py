@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from glassleaf import checks
-from glassleaf.criteria import Criterion
 from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.fit.train import train, train_on
@@ -48,72 +47,14 @@ class Target:
 
 
 class ModelTree(Deployable, BaseEstimator):
-    """What regressor and classifier share; the constructor is the regressor's."""
+    """What regressor and classifier share."""
 
-    def __init__(
-        self,
-        *,
-        loss: str | Loss = "squared_error",
-        criterion: str | Criterion = "gradient_zscore",
-        alpha: float | str = "auto",
-        l1_ratio: float = 0.0,
-        shrink: str = "parent",
-        max_depth: int | Literal["auto"] | None = "auto",
-        max_leaf_nodes: int | Literal["auto"] | None = None,
-        min_samples_leaf: int | float | None = None,
-        min_gain: float = 0.0,
-        ccp_alpha: float = 0.0,
-        max_bins: int = 255,
-        rescore: int = 20,
-        refine: bool = False,
-        category_splits: str = "subset",
-        significance: float | None = 0.05,
-        categorical_features: Any = "from_dtype",
-        split_features: Any = None,
-        leaf_features: Any = None,
-        leaf_transform: str = "auto",
-        curves: bool | str = "auto",
-        clamp: Any = True,
-        max_leaf_terms: int | None = None,
-        round_thresholds: bool | float = False,
-        coef_digits: int | None = None,
-        monotonic_cst: Any = None,
-        weak_model: WeakModel | None = None,
-        backend: Any = "local",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.criterion = criterion
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.shrink = shrink
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
-        self.ccp_alpha = ccp_alpha
-        self.max_bins = max_bins
-        self.rescore = rescore
-        self.refine = refine
-        self.category_splits = category_splits
-        self.significance = significance
-        self.categorical_features = categorical_features
-        self.split_features = split_features
-        self.leaf_features = leaf_features
-        self.leaf_transform = leaf_transform
-        self.curves = curves
-        self.clamp = clamp
-        self.max_leaf_terms = max_leaf_terms
-        self.round_thresholds = round_thresholds
-        self.coef_digits = coef_digits
-        self.monotonic_cst = monotonic_cst
-        self.weak_model = weak_model
-        self.backend = backend
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    # Parameters of both constructors that are read here.
+    weak_model: WeakModel | None
+    coef_digits: int | None
+    backend: Any
+    n_jobs: int | None
+    verbose: int
 
     def __getstate__(self) -> dict[str, Any]:
         """What is stored, copied or sent to workers: all but a connection to a cluster."""

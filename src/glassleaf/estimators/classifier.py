@@ -30,27 +30,122 @@ Floats = NDArray[np.float64]
 class ModelTreeClassifier(ClassifierMixin, ModelTree):
     """A decision tree with a logistic model in every leaf.
 
-    Two classes: one log-odds per leaf model; more: softmax of one score per class. Parameters are
-    those of :class:`ModelTreeRegressor`, with ``loss="log_loss"``, ``class_weight`` and
-    ``positive_class``.
+    Two classes: one log-odds per leaf model; more: softmax of one score per class.
+
+    The parameters stand in six groups:
+
+    * loss and penalty: ``loss``, ``class_weight``, ``positive_class``, ``alpha``, ``l1_ratio``,
+      ``shrink``, ``weak_model``
+    * size: ``max_depth``, ``max_leaf_nodes``, ``min_samples_leaf``, ``min_gain``,
+      ``significance``, ``ccp_alpha``
+    * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
+    * columns: ``categorical_features``, ``split_features``, ``leaf_features``, ``monotonic_cst``,
+      ``leaf_transform``, ``curves``, ``clamp``
+    * readability: ``max_leaf_terms``, ``round_thresholds``, ``coef_digits``
+    * resources: ``backend``, ``n_jobs``, ``verbose``, ``random_state``
 
     Parameters
     ----------
     loss : {"log_loss"} or Loss, default="log_loss"
-        What the models minimize.
+        What the models minimize. An object: see :class:`glassleaf.losses.Loss`.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+        Weights of the classes, multiplied into ``sample_weight``. "balanced": every class has the
+        same weight in total.
     positive_class : label or None, default=None
         Of two classes, the one whose log-odds the leaves add up: coefficients, signs in
         ``monotonic_cst``, formulas, reasons and exported scores are about it. None: the second in
         sorted order. The order of ``classes_`` and of probabilities stays, and so does the sign of
         ``decision_function``.
-    criterion, alpha, l1_ratio, shrink, max_depth, max_leaf_nodes, \
-min_samples_leaf, min_gain, ccp_alpha, max_bins, rescore, refine, category_splits, significance, \
-categorical_features, split_features, leaf_features, leaf_transform, curves, clamp, \
-max_leaf_terms, round_thresholds, coef_digits, monotonic_cst, weak_model, backend, n_jobs, \
-verbose, random_state
-        See :class:`ModelTreeRegressor`.
+    alpha : float or "auto", default="auto"
+        Penalty of the models: on the summed loss, in standardized units, so that it fades with
+        the rows in a leaf and does not depend on the scale of the features. "auto": for every
+        node the strength that Akaike's criterion prefers, from that of ten rows up (for squared
+        error, where there is hardly any noise, from less).
+    l1_ratio : float, default=0.0
+        Share of the L1 norm in the penalty; 0 is ridge, 1 is lasso.
+    shrink : {"parent", "zero"}, default="parent"
+        What the ridge penalty pulls the weights of a child towards: its parent's, or zero.
+    weak_model : WeakModel or None, default=None
+        A model of your own for the nodes instead of the linear one; see
+        :class:`glassleaf.WeakModel`. It needs a ``criterion`` that does not renormalize:
+        "gradient" or "impurity".
+    max_depth : int, "auto" or None, default="auto"
+        Largest number of splits above a leaf; None: no limit. 0 is the plain linear model. "auto":
+        3, or no limit if ``max_leaf_nodes`` is given.
+    max_leaf_nodes : int, "auto" or None, default=None
+        Largest number of leaves; with it, the node with the largest gain is split first. "auto":
+        a fifth of the rows is set aside (see ``random_state``), the tree of at most 64 leaves grown
+        on the others is cut back to what is best on these, and its models are fitted to all rows.
+    min_samples_leaf : int, float or None, default=None
+        Smallest number (or share) of rows in a leaf; None: one more than a model has terms, at
+        least 10.
+    min_gain : float, default=0.0
+        Smallest gain of a split, as a share of the root model's loss.
+    significance : float or None, default=0.05
+        A split must be significant at this level: where no split is true, a tree grows in at most
+        this share of all cases. None: no test.
+    ccp_alpha : float, default=0.0
+        Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
+        model's loss.
+    criterion : {"gradient_zscore", "gradient_minmax", "gradient_standardized", "gradient", \
+"impurity"} or Criterion, default="gradient_zscore"
+        How splits are compared. Gradients are the criterion of Broelemann & Kasneci (2019): which
+        split lets two models predict best. They are taken for columns in units of their own on each
+        side of a split (z-scores, or from 0 to 1), standardized over all rows, or raw ("gradient").
+        "impurity" is the classical criterion. An object: see :class:`glassleaf.criteria.Criterion`.
+    rescore : int, default=20
+        How many of the criterion's best candidates are compared by what two models would really
+        gain. The border of the best is then moved to suit them, also through a bin. 0: the
+        criterion alone decides.
+    refine : bool, default=False
+        After a split, move its border to where its two models fit best, fit them again, and so
+        on, while the penalized loss falls.
+    max_bins : int, default=255
+        A column with more distinct values than this is cut into as many bins of equal weight.
+    category_splits : {"subset", "one"}, default="subset"
+        Splits between two sets of categories, or of one category against the rest.
+    categorical_features : array-like of names or positions, mask, "from_dtype" or None, \
+default="from_dtype"
+        Which columns are categories. "from_dtype": those of text or of a categorical type. Many
+        categories of a few rows each are learned by heart; a warning names such a column.
+    split_features : array-like of names or positions, mask, or None, default=None
+        Which columns may split; None: all.
+    leaf_features : array-like of names or positions, mask, or None, default=None
+        Which columns may stand in the models; None: all.
+    monotonic_cst : dict, array-like or None, default=None
+        Per column name or position: 1 if predictions must never fall as the column rises, -1 if
+        they must never rise, 0 if they are free. A column with a sign does not split.
+    leaf_transform : {"auto", "none", "winsor", "rank"}, default="auto"
+        Monotone transform of the numeric columns in the models (never in the splits): values beyond
+        the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
+        tails, where it explains more.
+    curves : bool or "auto", default="auto"
+        Whether a numeric column along which the target bends gets one more term in the models: a
+        curve of few points, learned once for the whole tree. "auto": if ``leaf_transform`` is
+        "auto" and there may be a tree; ``max_depth=0`` is the plain linear model. Never for columns
+        in ``monotonic_cst``, or that may not split.
+    clamp : bool or pair of floats, default=True
+        In a leaf, a column counts as the nearest value that training saw there; with a pair, that
+        between these two quantiles. Models do not extrapolate.
+    max_leaf_terms : int or None, default=None
+        Largest number of columns in the formula of a leaf; None: no limit.
+    round_thresholds : bool or float, default=False
+        Prefer thresholds that are short to read, at the cost of at most this share of the
+        split's gain; True: 0.01.
+    coef_digits : int or None, default=None
+        Round the coefficients to this many significant digits; ``rounding_cost_`` says what it
+        costs.
+    backend : {"local", "stream", "dask"}, address or distributed.Client, default="local"
+        Where the rows are. "local": in memory; a path of Parquet files is streamed. "stream": on
+        disk. "dask": on a cluster of processes that lives as long as the fit; or on the one at an
+        address, or of a client. The tree is the same; see docs/scaling.md.
+    n_jobs : int or None, default=None
+        Largest number of threads; None: all cores. The tree does not depend on it.
+    verbose : int, default=0
+        1: report every batch of nodes on standard error; 2: every pass over the rows.
+    random_state : int, RandomState, Generator or None, default=None
+        Which rows ``max_leaf_nodes="auto"`` sets aside; None counts as 0. All else is
+        deterministic.
 
     Attributes
     ----------
@@ -58,6 +153,8 @@ verbose, random_state
         The fitted tree as plain arrays; see :class:`glassleaf.Tree`.
     classes_ : ndarray
         The labels, sorted.
+    rounding_cost_ : float
+        With ``coef_digits``: how much larger rounding makes the training loss, as a share of it.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of str
@@ -77,73 +174,80 @@ verbose, random_state
     def __init__(
         self,
         *,
-        loss: str | Loss = "log_loss",
-        criterion: str | Criterion = "gradient_zscore",
-        alpha: float | str = "auto",
+        # loss and penalty
+        loss: Literal["log_loss"] | Loss = "log_loss",
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        positive_class: Any = None,
+        alpha: float | Literal["auto"] = "auto",
         l1_ratio: float = 0.0,
-        shrink: str = "parent",
+        shrink: Literal["parent", "zero"] = "parent",
+        weak_model: WeakModel | None = None,
+        # size
         max_depth: int | Literal["auto"] | None = "auto",
         max_leaf_nodes: int | Literal["auto"] | None = None,
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
+        significance: float | None = 0.05,
         ccp_alpha: float = 0.0,
-        max_bins: int = 255,
+        # splits
+        criterion: Literal[
+            "gradient_zscore", "gradient_minmax", "gradient_standardized", "gradient", "impurity"
+        ]
+        | Criterion = "gradient_zscore",
         rescore: int = 20,
         refine: bool = False,
-        category_splits: str = "subset",
-        significance: float | None = 0.05,
-        categorical_features: Any = "from_dtype",
-        split_features: Any = None,
-        leaf_features: Any = None,
-        leaf_transform: str = "auto",
-        curves: bool | str = "auto",
-        clamp: Any = True,
+        max_bins: int = 255,
+        category_splits: Literal["subset", "one"] = "subset",
+        # columns
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        split_features: ArrayLike | None = None,
+        leaf_features: ArrayLike | None = None,
+        monotonic_cst: Mapping[str, int] | Mapping[int, int] | ArrayLike | None = None,
+        leaf_transform: Literal["auto", "none", "winsor", "rank"] = "auto",
+        curves: bool | Literal["auto"] = "auto",
+        clamp: bool | tuple[float, float] = True,
+        # readability
         max_leaf_terms: int | None = None,
         round_thresholds: bool | float = False,
         coef_digits: int | None = None,
-        monotonic_cst: Any = None,
-        weak_model: WeakModel | None = None,
-        class_weight: Any = None,
-        positive_class: Any = None,
-        backend: Any = "local",
+        # resources
+        backend: Literal["local", "stream"] | str | object = "local",
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
     ) -> None:
-        super().__init__(
-            loss=loss,
-            criterion=criterion,
-            alpha=alpha,
-            l1_ratio=l1_ratio,
-            shrink=shrink,
-            max_depth=max_depth,
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_leaf=min_samples_leaf,
-            min_gain=min_gain,
-            ccp_alpha=ccp_alpha,
-            max_bins=max_bins,
-            rescore=rescore,
-            refine=refine,
-            category_splits=category_splits,
-            significance=significance,
-            categorical_features=categorical_features,
-            split_features=split_features,
-            leaf_features=leaf_features,
-            leaf_transform=leaf_transform,
-            curves=curves,
-            clamp=clamp,
-            max_leaf_terms=max_leaf_terms,
-            round_thresholds=round_thresholds,
-            coef_digits=coef_digits,
-            monotonic_cst=monotonic_cst,
-            weak_model=weak_model,
-            backend=backend,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
+        self.loss = loss
         self.class_weight = class_weight
         self.positive_class = positive_class
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.shrink = shrink
+        self.weak_model = weak_model
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.significance = significance
+        self.ccp_alpha = ccp_alpha
+        self.criterion = criterion
+        self.rescore = rescore
+        self.refine = refine
+        self.max_bins = max_bins
+        self.category_splits = category_splits
+        self.categorical_features = categorical_features
+        self.split_features = split_features
+        self.leaf_features = leaf_features
+        self.monotonic_cst = monotonic_cst
+        self.leaf_transform = leaf_transform
+        self.curves = curves
+        self.clamp = clamp
+        self.max_leaf_terms = max_leaf_terms
+        self.round_thresholds = round_thresholds
+        self.coef_digits = coef_digits
+        self.backend = backend
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tree.
@@ -246,20 +350,14 @@ verbose, random_state
     def _class_factors(self, labels: NDArray[Any], weight: Floats) -> Floats:
         """What the weight of every row is multiplied by, for the sake of its class."""
         given = self.class_weight
-        is_mapping = isinstance(given, Mapping)
-        if not is_mapping and not (isinstance(given, str) and given == "balanced"):
+        if isinstance(given, Mapping):
+            _check_numbers(given)
+            return np.asarray(compute_sample_weight(given, labels))
+        if not (isinstance(given, str) and given == "balanced"):
             raise ValueError(
                 f'class_weight={describe(given)} must be a dict of labels and weights, "balanced"'
                 " or None."
             )
-        for value in given.values() if is_mapping else ():
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise TypeError(
-                    f"class_weight={describe(given)} must give every class a number, not"
-                    f" {describe(value)}."
-                )
-        if is_mapping:
-            return np.asarray(compute_sample_weight(given, labels))
         classes, place = distinct_labels(labels)
         total = np.bincount(place, weight, len(classes))
         share = total[total > 0].sum() / np.count_nonzero(total)
@@ -355,7 +453,10 @@ verbose, random_state
         return np.asarray(classes[np.argmax(self.predict_proba(X), axis=1)])
 
 
-def class_numbers(loss: Loss, classes: NDArray[Any]) -> Floats:
-    """The numbers that training knows the sorted labels by: 1 is the positive one of two."""
-    numbers = np.arange(len(classes), dtype=np.float64)
-    return numbers if loss.positive else numbers[::-1]
+def _check_numbers(class_weight: Mapping[Any, float]) -> None:
+    for value in class_weight.values():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(
+                f"class_weight={describe(class_weight)} must give every class a number, not"
+                f" {describe(value)}."
+            )

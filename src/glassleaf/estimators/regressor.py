@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from glassleaf.checks import named_or_object, row_weights
+from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
 from glassleaf.estimators.base import ModelTree, Target, all_or_nothing
+from glassleaf.fit.models.custom import WeakModel
 from glassleaf.losses import REGRESSION_LOSSES, Loss
 from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.pieces import check_rows, is_partitioned, use_weighted
@@ -24,17 +27,22 @@ Floats = NDArray[np.float64]
 class ModelTreeRegressor(RegressorMixin, ModelTree):
     """A decision tree with a linear model in every leaf.
 
+    The parameters stand in six groups:
+
+    * loss and penalty: ``loss``, ``alpha``, ``l1_ratio``, ``shrink``, ``weak_model``
+    * size: ``max_depth``, ``max_leaf_nodes``, ``min_samples_leaf``, ``min_gain``,
+      ``significance``, ``ccp_alpha``
+    * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
+    * columns: ``categorical_features``, ``split_features``, ``leaf_features``, ``monotonic_cst``,
+      ``leaf_transform``, ``curves``, ``clamp``
+    * readability: ``max_leaf_terms``, ``round_thresholds``, ``coef_digits``
+    * resources: ``backend``, ``n_jobs``, ``verbose``, ``random_state``
+
     Parameters
     ----------
     loss : {"squared_error", "huber", "poisson", "gamma"} or Loss, default="squared_error"
         What the models minimize. "poisson" and "gamma" have a log link. An object: see
         :class:`glassleaf.losses.Loss`.
-    criterion : {"gradient_zscore", "gradient_minmax", "gradient_standardized", "gradient", \
-"impurity"} or Criterion, default="gradient_zscore"
-        How splits are compared. Gradients are the criterion of Broelemann & Kasneci (2019): which
-        split lets two models predict best. They are taken for columns in units of their own on each
-        side of a split (z-scores, or from 0 to 1), standardized over all rows, or raw ("gradient").
-        "impurity" is the classical criterion. An object: see :class:`glassleaf.criteria.Criterion`.
     alpha : float or "auto", default="auto"
         Penalty of the models: on the summed loss, in standardized units, so that it fades with
         the rows in a leaf and does not depend on the scale of the features. "auto": for every
@@ -44,6 +52,10 @@ class ModelTreeRegressor(RegressorMixin, ModelTree):
         Share of the L1 norm in the penalty; 0 is ridge, 1 is lasso.
     shrink : {"parent", "zero"}, default="parent"
         What the ridge penalty pulls the weights of a child towards: its parent's, or zero.
+    weak_model : WeakModel or None, default=None
+        A model of your own for the nodes instead of the linear one; see
+        :class:`glassleaf.WeakModel`. It needs a ``criterion`` that does not renormalize:
+        "gradient" or "impurity".
     max_depth : int, "auto" or None, default="auto"
         Largest number of splits above a leaf; None: no limit. 0 is the plain linear model. "auto":
         3, or no limit if ``max_leaf_nodes`` is given.
@@ -56,34 +68,45 @@ class ModelTreeRegressor(RegressorMixin, ModelTree):
         least 10.
     min_gain : float, default=0.0
         Smallest gain of a split, as a share of the root model's loss.
+    significance : float or None, default=0.05
+        A split must be significant at this level: where no split is true, a tree grows in at most
+        this share of all cases. None: no test.
     ccp_alpha : float, default=0.0
         Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
         model's loss.
-    max_bins : int, default=255
-        A column with more distinct values is cut into so many bins of equal weight.
+    criterion : {"gradient_zscore", "gradient_minmax", "gradient_standardized", "gradient", \
+"impurity"} or Criterion, default="gradient_zscore"
+        How splits are compared. Gradients are the criterion of Broelemann & Kasneci (2019): which
+        split lets two models predict best. They are taken for columns in units of their own on each
+        side of a split (z-scores, or from 0 to 1), standardized over all rows, or raw ("gradient").
+        "impurity" is the classical criterion. An object: see :class:`glassleaf.criteria.Criterion`.
     rescore : int, default=20
-        So many of the criterion's best candidates are compared by what two models would really
-        gain, and the border of the best is moved to suit them, also through a bin; 0: the
+        How many of the criterion's best candidates are compared by what two models would really
+        gain. The border of the best is then moved to suit them, also through a bin. 0: the
         criterion alone decides.
     refine : bool, default=False
         After a split, move its border to where its two models fit best, fit them again, and so
         on, while the penalized loss falls.
+    max_bins : int, default=255
+        A column with more distinct values than this is cut into as many bins of equal weight.
     category_splits : {"subset", "one"}, default="subset"
         Splits between two sets of categories, or of one category against the rest.
-    significance : float or None, default=0.05
-        A split must be significant at this level: where no split is true, a tree grows in at most
-        this share of all cases. None: no test.
-    categorical_features : "from_dtype", list of names or positions, mask, or None, \
+    categorical_features : array-like of names or positions, mask, "from_dtype" or None, \
 default="from_dtype"
         Which columns are categories. "from_dtype": those of text or of a categorical type. Many
         categories of a few rows each are learned by heart; a warning names such a column.
-    split_features, leaf_features : list of names or positions, mask, or None, default=None
-        Which columns may split, and which may stand in the models; None: all.
+    split_features : array-like of names or positions, mask, or None, default=None
+        Which columns may split; None: all.
+    leaf_features : array-like of names or positions, mask, or None, default=None
+        Which columns may stand in the models; None: all.
+    monotonic_cst : dict, array-like or None, default=None
+        Per column name or position: 1 if predictions must never fall as the column rises, -1 if
+        they must never rise, 0 if they are free. A column with a sign does not split.
     leaf_transform : {"auto", "none", "winsor", "rank"}, default="auto"
         Monotone transform of the numeric columns in the models (never in the splits): values beyond
         the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
         tails, where it explains more.
-    curves : {"auto", True, False}, default="auto"
+    curves : bool or "auto", default="auto"
         Whether a numeric column along which the target bends gets one more term in the models: a
         curve of few points, learned once for the whole tree. "auto": if ``leaf_transform`` is
         "auto" and there may be a tree; ``max_depth=0`` is the plain linear model. Never for columns
@@ -92,18 +115,13 @@ default="from_dtype"
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.
     max_leaf_terms : int or None, default=None
-        Largest number of columns in the formula of a leaf.
+        Largest number of columns in the formula of a leaf; None: no limit.
     round_thresholds : bool or float, default=False
         Prefer thresholds that are short to read, at the cost of at most this share of the
         split's gain; True: 0.01.
     coef_digits : int or None, default=None
-        Round the coefficients to so many significant digits; ``rounding_cost_`` says what it costs.
-    monotonic_cst : dict, array-like or None, default=None
-        Per column name or position: 1 if predictions must never fall as the column rises, -1 if
-        they must never rise, 0 if they are free. A column with a sign does not split.
-    weak_model : WeakModel or None, default=None
-        A model of your own for the nodes instead of the linear one; needs
-        ``criterion="gradient"`` or "impurity".
+        Round the coefficients to this many significant digits; ``rounding_cost_`` says what it
+        costs.
     backend : {"local", "stream", "dask"}, address or distributed.Client, default="local"
         Where the rows are. "local": in memory; a path of Parquet files is streamed. "stream": on
         disk. "dask": on a cluster of processes that lives as long as the fit; or on the one at an
@@ -112,7 +130,7 @@ default="from_dtype"
         Largest number of threads; None: all cores. The tree does not depend on it.
     verbose : int, default=0
         1: report every batch of nodes on standard error; 2: every pass over the rows.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Which rows ``max_leaf_nodes="auto"`` sets aside; None counts as 0. All else is
         deterministic.
 
@@ -137,6 +155,80 @@ default="from_dtype"
     >>> round(stump.score(X, y), 2)
     1.0
     """
+
+    def __init__(
+        self,
+        *,
+        # loss and penalty
+        loss: Literal["squared_error", "huber", "poisson", "gamma"] | Loss = "squared_error",
+        alpha: float | Literal["auto"] = "auto",
+        l1_ratio: float = 0.0,
+        shrink: Literal["parent", "zero"] = "parent",
+        weak_model: WeakModel | None = None,
+        # size
+        max_depth: int | Literal["auto"] | None = "auto",
+        max_leaf_nodes: int | Literal["auto"] | None = None,
+        min_samples_leaf: int | float | None = None,
+        min_gain: float = 0.0,
+        significance: float | None = 0.05,
+        ccp_alpha: float = 0.0,
+        # splits
+        criterion: Literal[
+            "gradient_zscore", "gradient_minmax", "gradient_standardized", "gradient", "impurity"
+        ]
+        | Criterion = "gradient_zscore",
+        rescore: int = 20,
+        refine: bool = False,
+        max_bins: int = 255,
+        category_splits: Literal["subset", "one"] = "subset",
+        # columns
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        split_features: ArrayLike | None = None,
+        leaf_features: ArrayLike | None = None,
+        monotonic_cst: Mapping[str, int] | Mapping[int, int] | ArrayLike | None = None,
+        leaf_transform: Literal["auto", "none", "winsor", "rank"] = "auto",
+        curves: bool | Literal["auto"] = "auto",
+        clamp: bool | tuple[float, float] = True,
+        # readability
+        max_leaf_terms: int | None = None,
+        round_thresholds: bool | float = False,
+        coef_digits: int | None = None,
+        # resources
+        backend: Literal["local", "stream"] | str | object = "local",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.shrink = shrink
+        self.weak_model = weak_model
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_gain = min_gain
+        self.significance = significance
+        self.ccp_alpha = ccp_alpha
+        self.criterion = criterion
+        self.rescore = rescore
+        self.refine = refine
+        self.max_bins = max_bins
+        self.category_splits = category_splits
+        self.categorical_features = categorical_features
+        self.split_features = split_features
+        self.leaf_features = leaf_features
+        self.monotonic_cst = monotonic_cst
+        self.leaf_transform = leaf_transform
+        self.curves = curves
+        self.clamp = clamp
+        self.max_leaf_terms = max_leaf_terms
+        self.round_thresholds = round_thresholds
+        self.coef_digits = coef_digits
+        self.backend = backend
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tree.

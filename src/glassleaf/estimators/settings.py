@@ -23,7 +23,7 @@ from glassleaf.tables.transforms import TRANSFORMS
 _USUAL_DEPTH = 3
 # How large a tree may grow before held-out rows cut it back.
 _MOST_AUTOMATIC_LEAVES = 64
-# By the units of a criterion: how they are renormalized, and whether units without one are standardized.
+# By the units of a criterion: the renormalization, and whether units are standardized without one.
 _UNITS: dict[str, tuple[Renormalization, bool]] = {
     "zscore": ("zscore", True),
     "minmax": ("minmax", True),
