@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import signature
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
@@ -17,8 +16,6 @@ T = TypeVar("T")
 
 # Squares and sums of squares of anything larger may overflow.
 LARGEST_NUMBER = 1e140
-
-_WITHOUT_RESULT = ("n_jobs", "verbose")
 
 
 def whole_number(
@@ -190,13 +187,3 @@ def n_threads(value: Any) -> int:
         raise ValueError("n_jobs=0 must be an integer other than 0, or None for all cores.")
     wanted = int(value)
     return wanted if wanted > 0 else max(1, available + 1 + wanted)
-
-
-def changed_parameters(estimator: Any) -> dict[str, str]:
-    """Parameters that differ from their defaults, but for those that change no result."""
-    default = signature(type(estimator)).parameters
-    return {
-        name: describe(value)
-        for name, value in estimator.get_params(deep=False).items()
-        if name not in _WITHOUT_RESULT and describe(value) != describe(default[name].default)
-    }

@@ -137,6 +137,19 @@ def test_a_card_names_the_settings_that_are_no_defaults(rng):
     assert "A decision tree with 2 leaves (depth 1)" in tree
 
 
+@pytest.mark.parametrize("form", [dict, list, np.array])
+def test_a_card_and_a_report_name_every_sign(rng, form):
+    names = [f"column_{j}" for j in range(18)]
+    signs = [1, -1, 0] * 6
+    X = pd.DataFrame(rng.normal(size=(300, 18)), columns=names)
+    given = dict(zip(names, signs, strict=True)) if form is dict else form(signs)
+    model = ModelTreeRegressor(max_depth=0, monotonic_cst=given).fit(X, X @ signs)
+    rising, falling = (", ".join(names[k::3]) for k in (0, 1))
+    said = f"monotonic_cst={{rising: {rising}; falling: {falling}}}"
+    assert said in model_card(model).replace("\\", "")
+    assert said in model.report(X, X @ signs).markdown().replace("\\", "")
+
+
 @pytest.mark.parametrize("clamp", [True, False])
 def test_a_card_says_what_its_formulas_mean_and_what_is_beyond_them(rng, clamp):
     z = rng.normal(size=(400, 2))

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.metrics import log_loss, roc_auc_score
 
 from glassleaf._version import __version__
-from glassleaf.checks import changed_parameters
 from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.explain import explain
@@ -20,6 +19,7 @@ from glassleaf.explanations.formulas import formula, function_lists, link_text, 
 from glassleaf.explanations.leaf_scores import target_numbers
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.record import Record
+from glassleaf.show.settings import changed_parameters
 from glassleaf.show.text.markdown import escaped, table
 from glassleaf.show.text.model import check_max_terms, seen_text, target_text
 from glassleaf.tree.fitted import FittedModel, fitted_model

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf._version import __version__
-from glassleaf.checks import changed_parameters, row_weights
+from glassleaf.checks import row_weights
 from glassleaf.errors import describe
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.leaf_scores import entries
@@ -22,6 +22,7 @@ from glassleaf.show.report.data_notes import DataNotes, data_notes
 from glassleaf.show.report.densities import Density, densities
 from glassleaf.show.report.leaves import CalibrationBin, LeavesOnTest, calibration, leaves_on_test
 from glassleaf.show.report.scores import Score, effective_rows, model_scores
+from glassleaf.show.settings import changed_parameters
 from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.tree import term_matrix
 

@@ -153,7 +153,7 @@ def origin(contents: Contents) -> str:
     """Where the report and its model come from."""
     model = contents.model
     on = f" on {words.name(contents.date)}" if contents.date else ""
-    given = ", ".join(f"{name}={words.name(v, 70)}" for name, v in contents.settings.items())
+    given = ", ".join(f"{name}={value}" for name, value in contents.settings.items())
     return (
         f"Written by glassleaf {contents.version}{on}. The model is {contents.estimator}({given}),"
         f" fitted on {rows_text(model.rows)} with the loss {model.loss}; all other settings on"
