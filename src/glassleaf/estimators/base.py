@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from glassleaf import checks
 from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
+from glassleaf.estimators.signs import warn_of_idle_signs
 from glassleaf.fit.train import train, train_on
 from glassleaf.losses import Loss
 from glassleaf.rows.backends import Backend
@@ -83,7 +84,7 @@ class ModelTree(Deployable, BaseEstimator):
             trained = train(table, y, weight, roles, settings)
         if trained.rounding_cost is not None:
             self.rounding_cost_ = trained.rounding_cost
-        self._own(trained.tree, target, table)
+        self._own(trained.tree, target, table, roles.signs)
 
     @contextlib.contextmanager
     def _opened(
@@ -104,9 +105,9 @@ class ModelTree(Deployable, BaseEstimator):
         settings = settings_of(vars(self), target.loss, target.n_classes)
         roles = roles_of(vars(self), target.loss, table)
         names = [column_name(table, j) for j in range(table.n_columns)]
-        self._own(train_on(backend, names, roles, settings), target, table)
+        self._own(train_on(backend, names, roles, settings), target, table, roles.signs)
 
-    def _own(self, tree: Tree, target: Target, table: Table) -> None:
+    def _own(self, tree: Tree, target: Target, table: Table, signs: NDArray[np.int8]) -> None:
         self.model_ = FittedModel(
             tree=tree,
             loss=target.loss,
@@ -115,6 +116,7 @@ class ModelTree(Deployable, BaseEstimator):
             estimator=type(self).__name__,
             parameters=self.parameters_to_keep(),
         )
+        warn_of_idle_signs(self.model_, signs)
 
     # --- the fitted tree -------------------------------------------------------------------------
 
