@@ -274,6 +274,13 @@ def test_the_three_parameters_of_the_criterion_became_one(given, expected):
     assert from_text(json.dumps(document)).criterion == expected
 
 
+def test_a_file_of_an_older_version_keeps_its_depth():
+    """A leaf budget did not lift the limit then: a tree fitted again is the same."""
+    document = json.loads((FIXTURES / "model_v2_regressor.json").read_text())
+    document["estimator"]["parameters"] |= {"max_depth": 3, "max_leaf_nodes": 32}
+    assert from_text(json.dumps(document)).max_depth == 3
+
+
 def test_an_unknown_parameter_of_an_older_version_is_an_error():
     document = json.loads((FIXTURES / "model_v2_regressor.json").read_text())
     document["estimator"]["parameters"]["renormalize"] = ["zscore"]
