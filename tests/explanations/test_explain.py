@@ -69,6 +69,12 @@ def test_the_explanation_alone_predicts(kind, form):
     check_rules_and_formulas(model, later(X).iloc[:60])
 
 
+def test_the_explanation_says_how_the_model_was_fitted():
+    model, _, _ = fitted("squared_error", max_depth=2)
+    assert explain(model).parameters == model.get_params()
+    assert explain(model).to_dict()["parameters"]["max_depth"] == 2
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_of_splits_on_subsets_of_categories(seed):
     model, X, _ = fitted("squared_error", max_depth=3, split_features=["t", "u"])

@@ -188,7 +188,6 @@ def explain_model(model: FittedModel) -> ModelExplanation:
     """Gather the explanation of a fitted tree."""
     tree = model.tree
     strength = feature_strengths(tree)
-    get_params = getattr(model.estimator, "get_params", dict)
     return ModelExplanation(
         kind=model.kind,
         loss=type(model.loss).__name__,
@@ -201,7 +200,7 @@ def explain_model(model: FittedModel) -> ModelExplanation:
         terms=all_terms(tree),
         curves=all_curves(tree),
         nodes=_nodes(model, strength),
-        parameters=get_params(),
+        parameters=dict(model.parameters),
     )
 
 
