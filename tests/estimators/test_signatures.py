@@ -15,7 +15,7 @@ from glassleaf.rows.backends.engines import ENGINES
 ROOT = Path(__file__).parents[2]
 BOTH = pytest.mark.parametrize("kind", [ModelTreeRegressor, ModelTreeClassifier])
 GROUPS = ["loss and penalty", "size", "splits", "columns", "readability", "resources"]
-OWN = {"loss", "class_weight"}
+OWN = {"loss", "class_weight", "positive_class"}
 
 
 def parameters(kind):
@@ -81,7 +81,7 @@ def test_every_parameter_is_described_with_its_default(kind):
 
 def test_both_describe_what_they_share_in_the_same_words():
     regressor, classifier = entries(ModelTreeRegressor), entries(ModelTreeClassifier)
-    assert set(classifier) - set(regressor) == {"class_weight"}
+    assert set(classifier) - set(regressor) == {"class_weight", "positive_class"}
     for name in regressor.keys() - OWN:
         assert regressor[name] == classifier[name], name
         mine, other = (parameters(k)[name] for k in (ModelTreeRegressor, ModelTreeClassifier))

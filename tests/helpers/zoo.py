@@ -123,7 +123,7 @@ SETTINGS = {
     "binary, the first is positive": ("binary", {"positive_class": 0, "max_depth": 2}),
     "texts, the first is positive": (
         "texts",
-        {"positive_class": '/* it\'s "bad" */', "max_depth": 1, "transform": "rank"},
+        {"positive_class": '/* it\'s "bad" */', "max_depth": 1, "leaf_transform": "rank"},
     ),
 }
 KINDS = list(SETTINGS)

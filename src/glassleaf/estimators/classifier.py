@@ -177,7 +177,7 @@ default="from_dtype"
         # loss and penalty
         loss: Literal["log_loss"] | Loss = "log_loss",
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        positive_class: Any = None,
+        positive_class: Hashable | None = None,
         alpha: float | Literal["auto"] = "auto",
         l1_ratio: float = 0.0,
         shrink: Literal["parent", "zero"] = "parent",
@@ -451,6 +451,12 @@ default="from_dtype"
         if is_collection(X):
             return lazily(self.predict, X, None, classes.dtype)
         return np.asarray(classes[np.argmax(self.predict_proba(X), axis=1)])
+
+
+def class_numbers(loss: Loss, classes: NDArray[Any]) -> Floats:
+    """The numbers that training knows the sorted labels by: 1 is the positive one of two."""
+    numbers = np.arange(len(classes), dtype=np.float64)
+    return numbers if loss.positive else numbers[::-1]
 
 
 def _check_numbers(class_weight: Mapping[Any, float]) -> None:

@@ -13,9 +13,9 @@ from glassleaf.checks import named_or_object, row_weights
 from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
 from glassleaf.estimators.base import ModelTree, Target, all_or_nothing
-from glassleaf.fit.models.custom import WeakModel
 from glassleaf.losses import REGRESSION_LOSSES, Loss
 from glassleaf.rows.backends.engines import is_collection, lazily
+from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_rows, is_partitioned, use_weighted
 from glassleaf.tables.reading import check_has_rows, read_table
 from glassleaf.tables.targets import numeric_target

@@ -152,7 +152,7 @@ def _criterion(given: Mapping[str, Any], n_classes: int) -> Criterion:
     return parameters.named_or_object("criterion", given["criterion"], named, Criterion, what)
 
 
-def _units(given: Mapping[str, Any], criterion: Criterion) -> tuple[str | None, bool]:
+def _units(given: Mapping[str, Any], criterion: Criterion) -> tuple[Renormalization, bool]:
     """How gradients are renormalized, and whether those that are not are standardized."""
     if criterion.uses == "target":
         return None, True

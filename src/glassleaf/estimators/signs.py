@@ -24,8 +24,7 @@ def warn_of_idle_signs(model: FittedModel, signs: NDArray[np.int8]) -> None:
 def _what_rises(model: FittedModel) -> str:
     if model.classes is None:
         return ""
-    other, positive = model.classes
     return (
-        f" A sign is about the probability of {positive!r}, the second class in sorted order; for"
-        f" that of {other!r}, reverse it."
+        f" A sign is about the probability of {model.positive_class!r}; positive_class says which"
+        " class that is."
     )
