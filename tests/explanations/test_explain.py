@@ -500,7 +500,7 @@ def test_models_without_coefficients_say_so(rng):
 def test_other_estimators_are_refused(rng):
     X = rng.normal(size=(200, 2))
     pipeline = make_pipeline(StandardScaler(), bare.classifier()).fit(X, X[:, 0] > 0)
-    with pytest.raises(TypeError, match="explain the last step"):
+    with pytest.raises(TypeError, match="take the last step"):
         explain(pipeline)
     assert explain(pipeline[-1], pipeline[:-1].transform(X))[0].leaf > 0
     with pytest.raises(ValueError, match="pass them as X"):

@@ -14,12 +14,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import r2_score, roc_auc_score
 
 from glassleaf.errors import describe
 from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.explanations.record import Record
 from glassleaf.explanations.rules import all_rules, rule_text
+from glassleaf.explanations.scores import auc_of_class, mean_of_defined, r_squared
 from glassleaf.tree.fitted import fitted_model
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,8 @@ class Fidelity(Record):
 
     ``r2`` is that of the predictions (classes: of the probabilities, the mean over classes);
     ``agreement`` the share of rows with the same label, ``auc`` how well the student's probability
-    ranks the teacher's labels (two classes). ``mean_difference`` is the mean absolute difference
+    ranks the teacher's labels (two classes). A score that is not defined, such as the R² of a
+    constant, is NaN, and left out of a mean. ``mean_difference`` is the mean absolute difference
     of predictions, ``leaves`` the same leaf by leaf, the worst first, and ``rows_apart`` the
     positions in X of the held-out rows where they differ most.
     """
@@ -194,18 +195,22 @@ def _fidelity(
     same = None if wanted.ndim == 1 else found.argmax(axis=1) == wanted.argmax(axis=1)
     auc = None
     if wanted.ndim == 2 and wanted.shape[1] == 2:
-        is_second = wanted[:, 1] > wanted[:, 0]
-        if is_second.any() and not is_second.all():
-            auc = float(roc_auc_score(is_second, found[:, 1]))
+        auc = auc_of_class(wanted[:, 1] > wanted[:, 0], found[:, 1], np.ones(len(wanted)))
     return Fidelity(
         rows=len(wanted),
-        r2=float(r2_score(wanted, found)),
+        r2=_r2(wanted, found),
         mean_difference=float(apart.mean()),
         agreement=None if same is None else float(same.mean()),
         auc=auc,
         leaves=_by_leaf(student, X, apart, same),
         rows_apart=tuple(positions[np.argsort(-apart, kind="stable")[:n_apart]].tolist()),
     )
+
+
+def _r2(wanted: Floats, found: Floats) -> float:
+    n_rows = len(wanted)
+    pairs = zip(wanted.reshape(n_rows, -1).T, found.reshape(n_rows, -1).T, strict=True)
+    return mean_of_defined([r_squared(y, p, np.ones(n_rows)) for y, p in pairs])
 
 
 def _by_leaf(

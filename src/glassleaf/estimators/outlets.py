@@ -123,7 +123,7 @@ class Deployable(ModelOwner):
             ``.write("report.html")`` writes one self-contained page; ``.markdown()`` and
             ``.json()`` give text.
         """
-        # Loaded when asked for: it needs scikit-learn's metrics, which take their time.
+        # Loaded when asked for: it needs scipy's distributions, which take their time.
         make_report = import_module("glassleaf.show.report").make_report
         try:
             scored: PlainModel | str = plain_model(fitted_model(self))

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.checks import row_weights
 from glassleaf.explanations.record import Record
 from glassleaf.explanations.rules import all_rules, rule_text
+from glassleaf.explanations.scores import error_of_mean, mean
 from glassleaf.explanations.slices import output_name
 from glassleaf.tree.fitted import FittedModel
 
@@ -53,35 +55,30 @@ def score_leaves(
     """
     matrix = model.matrix(X)
     target = target_numbers(model, y, output, len(matrix))
-    weights = np.ones(len(target)) if weight is None else np.asarray(weight, dtype=np.float64)
+    weights = row_weights(weight, len(target))
     nodes = model.tree.apply(matrix)
     predicted = model.prediction(model.tree.raw(matrix, nodes))[:, output]
-    overall = float(np.average(target, weights=weights))
+    overall = mean(target, weights)
     rules, found = all_rules(model.tree), []
     for k, node in enumerate(model.leaves):
         here = nodes == node
-        if not weights[here].any():
+        w = weights[here]
+        if not w.any():
             continue
-        mean = float(np.average(target[here], weights=weights[here]))
-        variance = float(np.average((target[here] - mean) ** 2, weights=weights[here]))
-        size = float(weights[here].sum()) ** 2 / float((weights[here] ** 2).sum())
         found.append(
             LeafScore(
                 leaf=k + 1,
                 rule_text=rule_text(rules[node]),
                 rows=int(here.sum()),
-                share=float(weights[here].sum() / weights.sum()),
-                target=mean,
-                error=float(np.sqrt(variance / size)),
-                prediction=float(np.average(predicted[here], weights=weights[here])),
-                lift=mean / overall if overall else np.nan,
+                share=float(w.sum() / weights.sum()),
+                target=mean(target[here], w),
+                error=error_of_mean(target[here], w),
+                prediction=mean(predicted[here], w),
+                lift=mean(target[here], w) / overall if overall else np.nan,
             )
         )
     bins = tuple(
-        (
-            float(np.average(predicted[rows], weights=weights[rows])),
-            float(np.average(target[rows], weights=weights[rows])),
-        )
+        (mean(predicted[rows], weights[rows]), mean(target[rows], weights[rows]))
         for rows in equal_groups(predicted, weights, n_bins)
     )
     are_shares = model.classes is not None

@@ -9,9 +9,9 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import log_loss, roc_auc_score
 
 from glassleaf._version import __version__
+from glassleaf.checks import row_weights
 from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.explain import explain
@@ -19,6 +19,14 @@ from glassleaf.explanations.formulas import formula, function_lists, link_text, 
 from glassleaf.explanations.leaf_scores import target_numbers
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.record import Record
+from glassleaf.explanations.scores import (
+    auc_of_class,
+    log_loss,
+    mean,
+    mean_absolute_error,
+    mean_error,
+    root_mean_squared_error,
+)
 from glassleaf.show.settings import changed_parameters
 from glassleaf.show.text.markdown import escaped, table
 from glassleaf.show.text.model import check_max_terms, seen_text, target_text
@@ -80,7 +88,7 @@ def group_scores(
     matrix = model.matrix(X)
     groups = _groups(X, by, len(matrix))
     column = by if isinstance(by, str) else str(getattr(by, "name", None) or "")
-    weight = np.ones(len(matrix)) if sample_weight is None else np.asarray(sample_weight, float)
+    weight = row_weights(sample_weight, len(matrix))
     output = _favorable_output(model, favorable)
     target = target_numbers(model, y, output, len(matrix))
     found = {}
@@ -137,36 +145,22 @@ def _scores(
 ) -> dict[str, float]:
     prediction = model.prediction(model.raw(matrix))
     own = prediction[:, output]
-    out = {
-        "mean_target": _mean(target, weight),
-        "mean_prediction": _mean(own, weight),
-    }
+    out = {"mean_target": mean(target, weight), "mean_prediction": mean(own, weight)}
     if model.classes is None:
-        error = own - target
+        rows = target, own, weight
         return out | {
-            "mean_error": _mean(error, weight),
-            "mean_absolute_error": _mean(np.abs(error), weight),
-            "root_mean_squared_error": float(np.sqrt(_mean(error**2, weight))),
+            "mean_error": mean_error(*rows),
+            "mean_absolute_error": mean_absolute_error(*rows),
+            "root_mean_squared_error": root_mean_squared_error(*rows),
         }
-    chosen = (prediction.argmax(axis=1) == output).astype(np.float64)
-    is_target = target > 0
-    both = bool(is_target.any() and not is_target.all())
+    chosen, is_target = prediction.argmax(axis=1) == output, target > 0
     return out | {
-        "selection_rate": _mean(chosen, weight),
-        "true_positive_rate": _mean(chosen[is_target], weight[is_target]),
-        "false_positive_rate": _mean(chosen[~is_target], weight[~is_target]),
-        "auc": float(roc_auc_score(is_target, own, sample_weight=weight)) if both else np.nan,
-        "log_loss": float(
-            log_loss(
-                is_target, np.column_stack([1 - own, own]), sample_weight=weight,
-                labels=[False, True],
-            )
-        ),
-    }  # fmt: skip
-
-
-def _mean(values: Floats, weight: Floats) -> float:
-    return float(np.average(values, weights=weight)) if weight.sum() > 0 else np.nan
+        "selection_rate": mean(chosen, weight),
+        "true_positive_rate": mean(chosen[is_target], weight[is_target]),
+        "false_positive_rate": mean(chosen[~is_target], weight[~is_target]),
+        "auc": auc_of_class(is_target, own, weight),
+        "log_loss": log_loss(is_target.astype(int), np.column_stack([1 - own, own]), weight),
+    }
 
 
 # --- the card ------------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.record import Record
-from glassleaf.show.report.scores import Score, auc_of_class, auc_score
+from glassleaf.explanations.scores import auc_of_class
+from glassleaf.show.report.intervals import auc_of_class_influence
+from glassleaf.show.report.scores import Score, auc_score
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -106,6 +108,7 @@ def thinned(points: Floats, at_most: int = _ROC_POINTS) -> Floats:
 def _class(
     name: str, k: int, counts: Floats, positive: NDArray[np.bool_], p: Floats, weight: Floats
 ) -> ClassOnTest:
+    rows = positive, p, weight
     total, own, said, both = counts.sum(), counts[k].sum(), counts[:, k].sum(), counts[k, k]
     return ClassOnTest(
         name=name,
@@ -113,5 +116,5 @@ def _class(
         predicted=float(said / total),
         recall=float(both / own) if own > 0 else np.nan,
         precision=float(both / said) if said > 0 else np.nan,
-        auc=auc_score(*auc_of_class(positive, p, weight)),
+        auc=auc_score(auc_of_class(*rows), auc_of_class_influence(*rows)),
     )

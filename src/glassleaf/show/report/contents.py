@@ -16,12 +16,13 @@ from glassleaf.explanations.explain import explain
 from glassleaf.explanations.leaf_scores import entries
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.record import Record
+from glassleaf.explanations.scores import effective_rows
 from glassleaf.explanations.slices import typical_row
 from glassleaf.show.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.show.report.data_notes import DataNotes, data_notes
 from glassleaf.show.report.densities import Density, densities
 from glassleaf.show.report.leaves import CalibrationBin, LeavesOnTest, calibration, leaves_on_test
-from glassleaf.show.report.scores import Score, effective_rows, model_scores
+from glassleaf.show.report.scores import Score, model_scores
 from glassleaf.show.settings import changed_parameters
 from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.tree import term_matrix

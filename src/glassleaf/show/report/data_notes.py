@@ -26,7 +26,7 @@ from scipy.stats import chi2, poisson
 
 from glassleaf.explanations.model import Feature, ModelExplanation
 from glassleaf.explanations.record import Record
-from glassleaf.show.report.scores import effective_rows
+from glassleaf.explanations.scores import effective_rows
 
 Floats = NDArray[np.float64]
 

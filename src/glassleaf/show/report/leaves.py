@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from glassleaf.explanations.leaf_scores import equal_groups
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.record import Record
-from glassleaf.show.report.scores import effective_rows, mean_interval, wilson
+from glassleaf.explanations.scores import effective_rows, mean
+from glassleaf.show.report import intervals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -113,8 +114,8 @@ def _bins(
 ) -> tuple[CalibrationBin, ...]:
     return tuple(
         CalibrationBin(
-            float(np.average(predicted[rows], weights=weight[rows])),
-            float(np.average(outcome[rows], weights=weight[rows])),
+            mean(predicted[rows], weight[rows]),
+            mean(outcome[rows], weight[rows]),
             *_interval(explanation, outcome[rows], weight[rows]),
             len(rows),
         )
@@ -136,14 +137,12 @@ def _interval(
     if len(outcome) == 0:
         return np.nan, np.nan
     if explanation.classes is None:
-        return mean_interval(outcome, weight)
-    return wilson(float(np.average(outcome, weights=weight)), effective_rows(weight))
+        return intervals.of_mean(outcome, weight)
+    return intervals.wilson(mean(outcome, weight), effective_rows(weight))
 
 
 def _means(columns: Floats, weight: Floats) -> tuple[float, ...]:
-    if len(columns) == 0:
-        return tuple([float("nan")] * int(columns.shape[1]))
-    return tuple(float(mean) for mean in np.average(columns, axis=0, weights=weight))
+    return tuple(mean(column, weight) for column in columns.T)
 
 
 def _histogram_parts(
