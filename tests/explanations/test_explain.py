@@ -311,7 +311,7 @@ def test_splits_know_their_rivals(kind):
         gains = [candidate.gain for candidate in others]
         assert gains == sorted(gains, reverse=True) and max(gains) <= chosen.gain * (1 + 1e-9)
         for candidate in node.split.candidates:
-            curve = np.array(candidate.curve)
+            curve = np.array(candidate.gains)
             if candidate.condition.categories is None:
                 assert (np.diff(curve[:, 0]) > 0).all()
                 best = curve[np.argmax(curve[:, 1]), 0]
@@ -548,7 +548,7 @@ def test_a_model_from_a_file_explains_itself(tmp_path, kind, form):
     assert explain(again, X)[0].to_dict() == explain(model, X)[0].to_dict()
 
 
-def test_a_file_without_records_predicts_but_does_not_explain(tmp_path):
+def test_a_file_without_a_training_record_predicts_but_does_not_explain(tmp_path):
     model, X, _ = fitted("squared_error")
     model.save(tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text())
@@ -556,7 +556,7 @@ def test_a_file_without_records_predicts_but_does_not_explain(tmp_path):
     (tmp_path / "model.json").write_text(json.dumps(content))
     again = glassleaf.load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    with pytest.raises(glassleaf.GlassleafError, match="holds no records of its training"):
+    with pytest.raises(glassleaf.GlassleafError, match="holds no record of its training"):
         explain(again)
     # Whether missing values came is not known, so that their side is named.
     sides = [condition.text for condition in split_conditions(again.tree_, 0)]
@@ -566,7 +566,7 @@ def test_a_file_without_records_predicts_but_does_not_explain(tmp_path):
 @pytest.mark.parametrize(
     "name, value", [("node", 99), ("feature", 99), ("first_category", 5), ("first_point", 7)]
 )
-def test_damaged_records_are_refused(tmp_path, name, value):
+def test_damaged_candidates_are_refused(tmp_path, name, value):
     model, _, _ = fitted("squared_error")
     model.save(tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text())

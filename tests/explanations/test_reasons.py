@@ -104,7 +104,7 @@ def test_no_neutral_value_where_a_curve_has_none(rng):
     model, X = hump(rng)
     tree = model.tree_
     tree.intercept[:] -= 100.0
-    tree.seen.mean[:, tree.terms.curve_term[0]] += 100.0
+    tree.record.mean[:, tree.terms.curve_term[0]] += 100.0
     assert abs(tree.coef[0, tree.terms.curve_term[0]]) > 0.1
     (reason,) = [r for r in reasons(model, X.iloc[:1])[0] if r.feature == "age"]
     found = [r for r in reasons(model, X.iloc[:1], favorable="low")[0] if r.feature == "age"]

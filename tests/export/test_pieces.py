@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassleaf.export.pieces import pieces
-from glassleaf.tree.plain import PlainColumn, Term
+from glassleaf.tree.plain import PlainColumn, PlainTerm
 from glassleaf.tree.scorer import interpolated
 
 GRID = st.integers(-8, 8).map(lambda k: k / 2)
@@ -20,7 +20,7 @@ LIMITS = st.one_of(
 
 
 def at(found, value):
-    """Term and curve by the first piece that holds."""
+    """PlainTerm and curve by the first piece that holds."""
     piece = next(p for p in found if p.up_to is None or value <= p.up_to)
     assert piece.above is None or value >= piece.above
     way = value - (piece.above or 0.0)
@@ -48,7 +48,7 @@ def check(column, term):
 @given(st.just(()) | POINTS, POINTS, LIMITS, st.booleans())
 def test_pieces_are_the_clamped_transform_and_its_curve(knots, curve, limits, bends):
     column = PlainColumn("x", None, knots, 0.0, curve)
-    check(column, Term(0, (), (1.0,), (1.0,) if bends else (), *limits, {}))
+    check(column, PlainTerm(0, (), (1.0,), (1.0,) if bends else (), *limits, {}))
 
 
 @pytest.mark.parametrize("knots", [(), ((-1e-9, -4.0), (1e-9, 4.0)), ((0.0, 0.0), (4.0, 4.0))])
@@ -56,14 +56,14 @@ def test_a_clamp_within_rounding_of_a_point(knots):
     """Their places on a steep transform are the same number: no piece has a width of zero."""
     column = PlainColumn("x", None, knots, 0.0, ((0.5, 1.0), (1.0, 2.0), (3.0, -1.0)))
     for low in (0.5, nextafter(0.5, 1), nextafter(0.5, 0), 1.0, nextafter(1.0, 2)):
-        check(column, Term(0, (), (1.0,), (1.0,), low, nextafter(3.0, 2), {}))
+        check(column, PlainTerm(0, (), (1.0,), (1.0,), low, nextafter(3.0, 2), {}))
 
 
 def test_there_are_no_more_pieces_than_needed():
     column = PlainColumn("x", None, (), 0.0, ((0.0, 1.0), (1.0, 2.0), (3.0, -1.0), (9.0, 0.0)))
-    assert len(check(column, Term(0, (), (1.0,), (), -inf, inf, {}))) == 1
-    assert len(check(column, Term(0, (), (1.0,), (1.0,), -inf, inf, {}))) == 5
-    assert len(check(column, Term(0, (), (1.0,), (1.0,), 0.5, 2.0, {}))) == 4
+    assert len(check(column, PlainTerm(0, (), (1.0,), (), -inf, inf, {}))) == 1
+    assert len(check(column, PlainTerm(0, (), (1.0,), (1.0,), -inf, inf, {}))) == 5
+    assert len(check(column, PlainTerm(0, (), (1.0,), (1.0,), 0.5, 2.0, {}))) == 4
     knots = tuple((float(k), float(k)) for k in range(-10, 11))
     column = PlainColumn("x", None, knots, 0.0, ())
-    assert len(check(column, Term(0, (), (1.0,), (), 0.0, 2.0, {}))) == 4
+    assert len(check(column, PlainTerm(0, (), (1.0,), (), 0.0, 2.0, {}))) == 4

@@ -12,7 +12,7 @@ import zoo
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.errors import ExportError
 from glassleaf.export import to_scorecard
-from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.plain import leaf_numbers
 
 KINDS = [kind for kind in zoo.KINDS if not kind.startswith("multiclass")]

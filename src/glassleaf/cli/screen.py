@@ -77,9 +77,9 @@ def complain(text: str) -> None:
 
 def write_json(content: Any) -> None:
     """Print a result as JSON. NaN and infinity become null: JSON has neither."""
-    from glassleaf.explanations.record import as_plain
+    from glassleaf.explanations.json_data import json_ready
 
-    print(json.dumps(as_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(json_ready(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def plain_table(*columns: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 from glassleaf.errors import ModelFileError
 from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.tree.file import content
-from glassleaf.tree.file.convert import from_document
+from glassleaf.tree.file import model_file
+from glassleaf.tree.file.serialize import from_document
 
 _ESTIMATORS: dict[str, Any] = {
     "ModelTreeRegressor": ModelTreeRegressor,
@@ -43,7 +43,7 @@ def load(path: str | os.PathLike[str]) -> ModelTreeRegressor | ModelTreeClassifi
 
 def from_text(text: bytes | str) -> ModelTreeRegressor | ModelTreeClassifier:
     """The estimator in the text of a model file."""
-    model = from_document(content.parse(text))
+    model = from_document(model_file.parse(text))
     kind = _ESTIMATORS[model.estimator]
     known = kind().get_params(deep=False)
     unknown = sorted(set(model.parameters) - set(known))

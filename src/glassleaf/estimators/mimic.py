@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from glassleaf.errors import describe
 from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.explanations.record import Record
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.explanations.scores import auc_of_class, mean_of_defined, r_squared
 from glassleaf.tree.fitted import fitted_model
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class LeafFidelity(Record):
+class LeafFidelity(JsonData):
     """How well one leaf follows the teacher on held-out rows."""
 
     leaf: int
@@ -37,7 +37,7 @@ class LeafFidelity(Record):
 
 
 @dataclass(frozen=True)
-class Fidelity(Record):
+class Fidelity(JsonData):
     """How well the student follows the teacher on rows it was not fitted on.
 
     ``r2`` is that of the predictions (classes: of the probabilities, the mean over classes);

@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError
-from glassleaf.tree.file import content
+from glassleaf.tree.file import model_file
 from glassleaf.tree.file.atomic import write_atomically
-from glassleaf.tree.file.convert import plain_model, to_document
+from glassleaf.tree.file.serialize import plain_model, to_document
 from glassleaf.tree.fitted import ModelOwner, fitted_model
 from glassleaf.tree.plain import PlainModel
 from glassleaf.tree.scorer import Scorer
@@ -71,7 +71,7 @@ class Deployable(ModelOwner):
         # Parameters as they are now: the user may have replaced one that no file can hold.
         model = replace(fitted_model(self), parameters=self.parameters_to_keep())
         written = to_document(model, f"glassleaf {__version__}")
-        write_atomically(path, content.to_text(written).encode("ascii"))
+        write_atomically(path, model_file.to_text(written).encode("ascii"))
 
     def scorer(self) -> Scorer:
         """A scorer for single rows, about as fast as Python allows.

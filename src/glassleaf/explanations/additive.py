@@ -50,7 +50,7 @@ def additive(tree: Tree) -> Additive:
     n_outputs = 1 if tree.coef.ndim == 2 else tree.coef.shape[1]
     coef = np.ascontiguousarray(tree.coef.reshape(n_nodes, n_outputs, -1))
     intercept = tree.intercept.reshape(n_nodes, n_outputs)
-    mean = tree.seen.mean
+    mean = tree.record.mean
     center = intercept + np.einsum("nkt,nt->nk", coef, mean)
     shift = np.zeros((n_nodes, len(tree.columns), n_outputs))
     for column in range(len(tree.columns)):
@@ -90,7 +90,7 @@ def strengths(tree: Tree) -> Floats:
     terms, n_nodes = tree.terms, tree.node_count
     n_outputs = 1 if tree.coef.ndim == 2 else tree.coef.shape[1]
     coef = tree.coef.reshape(n_nodes, n_outputs, -1)
-    mean, spread = tree.seen.mean[:, None, :], tree.seen.spread[:, None, :]
+    mean, spread = tree.record.mean[:, None, :], tree.record.spread[:, None, :]
     out = np.zeros((n_nodes, len(tree.columns), n_outputs))
     for column in range(len(tree.columns)):
         indicators = indicator_terms(tree, column)
@@ -112,7 +112,7 @@ def strengths(tree: Tree) -> Floats:
                 (term,) = curve_terms(tree, column)
                 bend = coef[:, :, term]
                 variance = variance + (bend * spread[:, :, term]) ** 2
-                variance = variance + 2 * own * bend * tree.seen.bend[:, column, None]
+                variance = variance + 2 * own * bend * tree.record.bend[:, column, None]
                 if indicators:
                     away = shares[:, :, 0] * (curve(filled)[:, None] - mean[:, :, term])
                     variance = variance + 2 * bend * weights[:, :, 0] * away

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explanations.record import Record
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -20,7 +20,7 @@ Points = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
-class Curve(Record):
+class Curve(JsonData):
     """A function of a feature that every leaf adds with a weight of its own.
 
     Over the training rows it has mean 0 and spread 1, and no straight part. ``points`` are (raw

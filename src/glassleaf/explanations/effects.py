@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.explanations.curves import Points, to_raw, to_term
-from glassleaf.explanations.model import Feature, ModelExplanation, Node
-from glassleaf.explanations.record import Record
+from glassleaf.explanations.json_data import JsonData
+from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +18,7 @@ _WAY_BACK = 0.1
 
 
 @dataclass(frozen=True)
-class EffectLine(Record):
+class EffectLine(JsonData):
     """What a feature adds in a leaf: ``points`` are (raw value, added), linear between them.
 
     The values are those that the leaf may hold and training saw. What is added is relative to the
@@ -38,7 +38,7 @@ def effect_lines(
 
 
 def effect_line(
-    explanation: ModelExplanation, leaf: Node, name: str, output: int = 0
+    explanation: ModelExplanation, leaf: NodeExplanation, name: str, output: int = 0
 ) -> EffectLine:
     """A numeric feature in one leaf."""
     feature = explanation.feature[name]
@@ -62,7 +62,7 @@ def effect_line(
     return EffectLine(leaf.leaf or 0, name, points)
 
 
-def leaf_range(leaf: Node, feature: Feature) -> tuple[float, float]:
+def leaf_range(leaf: NodeExplanation, feature: Feature) -> tuple[float, float]:
     """What a leaf may hold of a number, as far as it is known: by training, rule and clamp."""
     low, high = feature.low, feature.high
     if np.isnan(low):
@@ -77,7 +77,9 @@ def leaf_range(leaf: Node, feature: Feature) -> tuple[float, float]:
     return (low, high) if low <= high else (high, high)
 
 
-def direction(explanation: ModelExplanation, leaf: Node, name: str, output: int = 0) -> int:
+def direction(
+    explanation: ModelExplanation, leaf: NodeExplanation, name: str, output: int = 0
+) -> int:
     """Whether larger values raise (1) or lower (-1) the score in a leaf; 0: it goes up and down."""
     feature = explanation.feature[name]
     if feature.categories is not None:
@@ -89,7 +91,9 @@ def direction(explanation: ModelExplanation, leaf: Node, name: str, output: int 
     return 1 if up >= down else -1
 
 
-def strength_in(explanation: ModelExplanation, leaf: Node, name: str, output: int) -> float:
+def strength_in(
+    explanation: ModelExplanation, leaf: NodeExplanation, name: str, output: int
+) -> float:
     """Spread of what a number adds to one of several scores, without its "is missing"."""
     coef, spread = leaf.coef[output], leaf.spread
     own = {term.kind: t for t, term in enumerate(explanation.terms) if term.feature == name}

@@ -9,7 +9,7 @@ import numpy as np
 
 from glassleaf.explanations import words
 from glassleaf.explanations.curves import Curve, to_raw
-from glassleaf.explanations.model import Feature, ModelExplanation, Node
+from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
 from glassleaf.explanations.terms import Term
 
 Knots = Sequence[tuple[float, float]]
@@ -33,7 +33,9 @@ def link_text(link: str, positive_class: Any) -> str:
     return LINKS[link].format(label=words.name(positive_class))
 
 
-def score_texts(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> list[str]:
+def score_texts(
+    explanation: ModelExplanation, leaf: NodeExplanation, max_terms: int | None
+) -> list[str]:
     """The formulas of a leaf: ``score = ...``, one for each score; then the ranges in them."""
     lines, shown = [], set[int]()
     for k, output in enumerate(explanation.outputs):
@@ -71,7 +73,7 @@ def of_output(output: str) -> str:
     return f" of {words.name(output)}" if output else ""
 
 
-def strongest_terms(explanation: ModelExplanation, node: Node, output: int) -> list[int]:
+def strongest_terms(explanation: ModelExplanation, node: NodeExplanation, output: int) -> list[int]:
     """Terms with a coefficient, by their influence ``|coef| * spread`` in the node.
 
     A curve follows its number: they go by the larger influence of the two.
@@ -89,7 +91,10 @@ def strongest_terms(explanation: ModelExplanation, node: Node, output: int) -> l
 
 
 def formula(
-    explanation: ModelExplanation, node: Node, output: int = 0, max_terms: int | None = None
+    explanation: ModelExplanation,
+    node: NodeExplanation,
+    output: int = 0,
+    max_terms: int | None = None,
 ) -> str:
     """The score of a node as a sum in raw units, the most influential terms first."""
     shown, rest = _shown_terms(explanation, node, output, max_terms)
@@ -97,14 +102,16 @@ def formula(
     return _sum_text(node, output, terms, rest)
 
 
-def _sum_text(node: Node, output: int, terms: Sequence[tuple[int, str]], rest: int) -> str:
+def _sum_text(
+    node: NodeExplanation, output: int, terms: Sequence[tuple[int, str]], rest: int
+) -> str:
     parts = [(node.intercept[output], "")]
     parts += [(node.coef[output][t], text) for t, text in terms]
     return words.signed_sum(parts) + (f" + {rest} smaller terms" if rest else "")
 
 
 def _shown_terms(
-    explanation: ModelExplanation, node: Node, output: int, max_terms: int | None
+    explanation: ModelExplanation, node: NodeExplanation, output: int, max_terms: int | None
 ) -> tuple[list[int], int]:
     """The terms that are written out, and how many are left."""
     order = strongest_terms(explanation, node, output)
@@ -122,7 +129,7 @@ def _cut(explanation: ModelExplanation, order: Sequence[int], max_terms: int | N
     return max_terms + (after.kind == "curve" and after.feature == last.feature)
 
 
-def term_text(explanation: ModelExplanation, term: Term, node: Node) -> str:
+def term_text(explanation: ModelExplanation, term: Term, node: NodeExplanation) -> str:
     """A term as it is written in a formula.
 
     ``age``, ``clip(age, 20, 60)``, ``[sex = f]``, ``curve(age)``.
@@ -146,7 +153,7 @@ def _bare_text(explanation: ModelExplanation, term: Term) -> str:
     return f"curve({name})" if term.kind == "curve" else column_text(feature.name, feature.knots)
 
 
-def _range(feature: Feature, node: Node) -> tuple[float, float]:
+def _range(feature: Feature, node: NodeExplanation) -> tuple[float, float]:
     """Between which ends the term of a number stays in a node, on its own scale."""
     low, high = node.clamp[feature.column]
     if feature.knots and not is_rescaled(feature.knots):  # cut tails: a clip of its own
@@ -154,7 +161,9 @@ def _range(feature: Feature, node: Node) -> tuple[float, float]:
     return low, high
 
 
-def _range_texts(explanation: ModelExplanation, node: Node, terms: Sequence[int]) -> list[str]:
+def _range_texts(
+    explanation: ModelExplanation, node: NodeExplanation, terms: Sequence[int]
+) -> list[str]:
     """``age 20 to 60`` for every number among some terms that is held to a range."""
     kinds = ("number", "curve")
     columns = {explanation.terms[t].feature for t in terms if explanation.terms[t].kind in kinds}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.checks import row_weights
-from glassleaf.explanations.record import Record
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.explanations.scores import error_of_mean, mean
 from glassleaf.explanations.slices import output_name
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class LeafScore(Record):
+class LeafScore(JsonData):
     """One leaf on some rows: mean target with its standard error, mean prediction, lift.
 
     ``share`` is that of the weight, ``lift`` is the mean target as a multiple of that of all rows.
@@ -36,7 +36,7 @@ class LeafScore(Record):
 
 
 @dataclass(frozen=True)
-class LeafScores(Record):
+class LeafScores(JsonData):
     """All leaves that have rows, and bins of predictions over all rows (prediction, target)."""
 
     leaves: tuple[LeafScore, ...]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations.additive import additive, strengths
 from glassleaf.explanations.curves import Curve, all_curves
-from glassleaf.explanations.record import Record
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.rules import (
     Condition,
     all_rules,
@@ -32,14 +32,14 @@ from glassleaf.explanations.rules import (
     split_conditions,
 )
 from glassleaf.explanations.terms import Term, all_terms
-from glassleaf.tree.fitted import FittedModel, plain
+from glassleaf.tree.fitted import FittedModel, python_value
 from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Feature(Record):
+class Feature(JsonData):
     """An input column, what the models make of it, and how much it matters.
 
     ``knots`` are the points (x, term) of its transform, None without one. ``fill`` is the term of
@@ -60,8 +60,8 @@ class Feature(Record):
 
 
 @dataclass(frozen=True)
-class Candidate(Record):
-    """A split that could have been made; ``curve`` are points (threshold or rank, gain).
+class Candidate(JsonData):
+    """A split that could have been made; ``gains`` are points (threshold or rank, gain).
 
     Gains are the criterion's. Where a split was chosen by a closer look (``rescore``, ``refine``),
     it need not have the largest.
@@ -72,11 +72,11 @@ class Candidate(Record):
     text: str
     gain: float
     is_chosen: bool
-    curve: tuple[tuple[float, float], ...]
+    gains: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
-class Split(Record):
+class SplitExplanation(JsonData):
     """The split of an inner node: rows that meet ``condition`` go to ``left``."""
 
     feature: str
@@ -94,7 +94,7 @@ class Split(Record):
 
 
 @dataclass(frozen=True)
-class Node(Record):
+class NodeExplanation(JsonData):
     """A node, its rule and its model.
 
     ``leaf`` numbers the leaves from left to right, from 1. ``share`` is that of the weight.
@@ -125,11 +125,11 @@ class Node(Record):
     spread: tuple[float, ...]
     bend: tuple[float, ...]
     strength: dict[str, float]
-    split: Split | None
+    split: SplitExplanation | None
 
 
 @dataclass(frozen=True)
-class ModelExplanation(Record):
+class ModelExplanation(JsonData):
     """A whole model; see the module's docstring for what its numbers mean.
 
     ``curves`` are those that all leaves share; their weights are coefficients of their terms.
@@ -146,7 +146,7 @@ class ModelExplanation(Record):
     features: tuple[Feature, ...]
     terms: tuple[Term, ...]
     curves: tuple[Curve, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[NodeExplanation, ...]
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -167,13 +167,13 @@ class ModelExplanation(Record):
         return self.classes.index(self.positive_class)
 
     @property
-    def leaves(self) -> tuple[Node, ...]:
+    def leaves(self) -> tuple[NodeExplanation, ...]:
         """The leaves, from left to right."""
         found = [node for node in self.nodes if node.leaf is not None]
         return tuple(sorted(found, key=lambda node: node.leaf or 0))
 
     @property
-    def splits(self) -> tuple[Node, ...]:
+    def splits(self) -> tuple[NodeExplanation, ...]:
         """The inner nodes, the root first."""
         return tuple(node for node in self.nodes if node.split is not None)
 
@@ -235,13 +235,13 @@ def _features(tree: Tree, strength: Floats) -> tuple[Feature, ...]:
                 column=j,
                 categories=None
                 if column.categories is None
-                else tuple(plain(category) for category in column.categories),
+                else tuple(python_value(category) for category in column.categories),
                 knots=None
                 if knots is None
                 else tuple(zip(knots.x.tolist(), knots.z.tolist(), strict=True)),
                 fill=float(tree.terms.fill[j]),
-                low=float(tree.seen.low[j]),
-                high=float(tree.seen.high[j]),
+                low=float(tree.record.low[j]),
+                high=float(tree.record.high[j]),
                 effect=float(effect[j]),
                 effect_share=_share(effect, j),
                 gain_share=_share(gain, j),
@@ -256,17 +256,17 @@ def _share(of_features: Floats, j: int) -> float:
     return float(of_features[j]) / total if total > 0 else 0.0
 
 
-def _nodes(model: FittedModel, strength: Floats) -> tuple[Node, ...]:
+def _nodes(model: FittedModel, strength: Floats) -> tuple[NodeExplanation, ...]:
     tree = model.tree
     center = additive(tree).center
     prediction = model.prediction(center)
-    target = tree.seen.target.reshape(tree.node_count, -1)
+    target = tree.record.target.reshape(tree.node_count, -1)
     rules, parent, depth = all_rules(tree), tree.parent, tree.depth
     leaf_number = {node: k + 1 for k, node in enumerate(model.leaves)}
     coef = tree.coef.reshape(tree.node_count, center.shape[1], -1)
     intercept = tree.intercept.reshape(tree.node_count, -1)
     return tuple(
-        Node(
+        NodeExplanation(
             id=node,
             leaf=leaf_number.get(node),
             parent=int(parent[node]) if parent[node] >= 0 else None,
@@ -285,9 +285,9 @@ def _nodes(model: FittedModel, strength: Floats) -> tuple[Node, ...]:
             clamp=tuple(
                 zip(tree.clamp_low[node].tolist(), tree.clamp_high[node].tolist(), strict=True)
             ),
-            mean=tuple(tree.seen.mean[node].tolist()),
-            spread=tuple(tree.seen.spread[node].tolist()),
-            bend=tuple(tree.seen.bend[node].tolist()),
+            mean=tuple(tree.record.mean[node].tolist()),
+            spread=tuple(tree.record.spread[node].tolist()),
+            bend=tuple(tree.record.bend[node].tolist()),
             strength=dict(zip(model.names, strength[node].tolist(), strict=True)),
             split=_split(tree, node),
         )
@@ -295,11 +295,11 @@ def _nodes(model: FittedModel, strength: Floats) -> tuple[Node, ...]:
     )
 
 
-def _split(tree: Tree, node: int) -> Split | None:
+def _split(tree: Tree, node: int) -> SplitExplanation | None:
     if tree.left[node] == LEAF:
         return None
     left, right = split_conditions(tree, node)
-    return Split(
+    return SplitExplanation(
         feature=left.feature,
         left=int(tree.left[node]),
         right=int(tree.right[node]),
@@ -311,24 +311,24 @@ def _split(tree: Tree, node: int) -> Split | None:
 
 
 def _candidates(tree: Tree, node: int) -> tuple[Candidate, ...]:
-    seen = tree.seen.candidates
+    found = tree.record.candidates
     out = []
-    for k in np.flatnonzero(seen.node == node):
-        is_chosen = bool(seen.feature[k] == tree.feature[node])
+    for k in np.flatnonzero(found.node == node):
+        is_chosen = bool(found.feature[k] == tree.feature[node])
         if is_chosen:
             condition = split_conditions(tree, node)[0]
         else:
-            condition = candidate_condition(tree, seen, int(k))
-        points = slice(seen.first_point[k], seen.first_point[k + 1])
-        curve = zip(seen.position[points].tolist(), seen.curve[points].tolist(), strict=True)
+            condition = candidate_condition(tree, found, int(k))
+        points = slice(found.first_point[k], found.first_point[k + 1])
+        gains = zip(found.position[points].tolist(), found.curve[points].tolist(), strict=True)
         out.append(
             Candidate(
                 feature=condition.feature,
                 condition=condition,
                 text=condition.text,
-                gain=float(seen.gain[k]),
+                gain=float(found.gain[k]),
                 is_chosen=is_chosen,
-                curve=tuple(curve),
+                gains=tuple(gains),
             )
         )
     return tuple(out)

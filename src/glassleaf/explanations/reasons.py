@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.additive import additive
-from glassleaf.explanations.record import Record
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.shapley import Game
 from glassleaf.explanations.slices import typical_row
 from glassleaf.tree.fitted import FittedModel, linear_model
@@ -28,7 +28,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Reason(Record):
+class Reason(JsonData):
     """A feature that hurt: its value, what it added, and the value that would have been neutral.
 
     ``contribution`` is in units of the raw score and has the sign of the score: it is negative
@@ -169,7 +169,7 @@ class _LeafMeans:
         if term < 0:
             return np.zeros(0)
         of_terms = _relative(np.atleast_2d(tree.coef[leaf]).T, self.output)
-        coef, mean = of_terms[term], tree.seen.mean[leaf]
+        coef, mean = of_terms[term], tree.record.mean[leaf]
         missing = int(tree.terms.missing_term[column])
         # The mean of "is missing" has to be made up for.
         offset = of_terms[missing] * mean[missing] if missing >= 0 else 0.0
@@ -182,7 +182,7 @@ class _LeafMeans:
 
 def _zeros_of_curve(tree: Tree, leaf: int, column: int, coef: Floats, offset: float) -> Floats:
     """Where line and curve of a column together add nothing but an offset; maybe nowhere."""
-    terms, mean = tree.terms, tree.seen.mean[leaf]
+    terms, mean = tree.terms, tree.record.mean[leaf]
     curve, knots = terms.curve(column), terms.knots(column)
     assert curve is not None
     line, bend = int(terms.first_term[column]), int(terms.curve_term[column])
@@ -194,7 +194,9 @@ def _zeros_of_curve(tree: Tree, leaf: int, column: int, coef: Floats, offset: fl
     if knots is not None:
         found = knots.inverse(found[(found >= knots.z[0]) & (found <= knots.z[-1])])
     # Beyond what training saw, a small slope leads anywhere.
-    return np.asarray(found[(found >= tree.seen.low[column]) & (found <= tree.seen.high[column])])
+    return np.asarray(
+        found[(found >= tree.record.low[column]) & (found <= tree.record.high[column])]
+    )
 
 
 class _Background:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations import words
 from glassleaf.explanations.additive import additive
-from glassleaf.explanations.record import Record
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.rules import Condition, all_rules, rule_text, split_conditions
 from glassleaf.explanations.shapley import shapley
 from glassleaf.tree.fitted import FittedModel
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Step(Record):
+class Step(JsonData):
     """One split on a row's way: what was asked, the row's value, and where it went."""
 
     node: int
@@ -32,7 +32,7 @@ class Step(Record):
 
 
 @dataclass(frozen=True)
-class RowExplanation(Record):
+class RowExplanation(JsonData):
     """Why a row got its score.
 
     With one raw score, ``raw`` and ``reference`` are numbers and ``contributions`` maps every

@@ -119,9 +119,9 @@ def split_conditions(tree: Tree, node: int) -> tuple[Condition, Condition]:
 
 def _has_missing(tree: Tree, node: int) -> bool:
     """Whether training saw missing values at a split; a tree without records may have."""
-    if tree.records is None:
+    if tree.training_record is None:
         return True
-    candidates = tree.records.candidates
+    candidates = tree.training_record.candidates
     own = (candidates.node == node) & (candidates.feature == tree.feature[node])
     return bool(candidates.has_missing[own].any())
 

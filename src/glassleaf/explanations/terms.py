@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from glassleaf.explanations.record import Record
-from glassleaf.tree.fitted import plain
+from glassleaf.explanations.json_data import JsonData
+from glassleaf.tree.fitted import python_value
 from glassleaf.tree.tree import Tree
 
 
 @dataclass(frozen=True)
-class Term(Record):
+class Term(JsonData):
     """A summand of the models.
 
     ``kind`` is "number", "category" (one of a feature), "missing" (whether it is), or "curve".
@@ -39,6 +39,6 @@ def all_terms(tree: Tree) -> tuple[Term, ...]:
         if column.categories is None:
             found[first] = Term(names[first], column.name, "number")
         for code, category in enumerate(column.categories or ()):
-            term = Term(names[first + code], column.name, "category", plain(category))
+            term = Term(names[first + code], column.name, "category", python_value(category))
             found[first + code] = term
     return tuple(found)

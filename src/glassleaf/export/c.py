@@ -11,9 +11,9 @@ from glassleaf._version import __version__
 from glassleaf.errors import ExportError
 from glassleaf.export.comments import in_comment
 from glassleaf.export.nested import Syntax, bodies
-from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
-from glassleaf.tree.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
+from glassleaf.tree.plain import LARGEST_EXPONENT, PlainLeaf, PlainModel, PlainSplit, PlainTerm
 
 _HEAD = """/* A model tree, written by glassleaf {version}. C99, standard library (link with -lm).
  *
@@ -225,7 +225,7 @@ class _Writer:
         self.tables.append(f"static const {kind} {name}[] = {{{', '.join(values)}}};")
         return name
 
-    def _condition(self, split: Split) -> str:
+    def _condition(self, split: PlainSplit) -> str:
         cell, categories = f"x[{split.column}]", self.model.columns[split.column].categories
         if categories is None:  # a comparison with NAN is false
             if split.missing_left:
@@ -235,14 +235,14 @@ class _Writer:
         flags = [split.missing_left, split.unknown_left, *left]
         return f"{self._table('unsigned char', [str(int(f)) for f in flags])}[entry({cell})]"
 
-    def _leaf(self, leaf: Leaf) -> list[str]:
+    def _leaf(self, leaf: PlainLeaf) -> list[str]:
         lines = []
         for k in range(self.model.n_outputs):
             parts = [part for term in leaf.terms for part in self._parts(term, k)]
             lines += [f"raw[{k}] = " + " + ".join([*parts, repr(leaf.intercept[k])]) + ";"]
         return [*lines, f"return {leaf.node};"]
 
-    def _parts(self, term: Term, k: int) -> list[str]:
+    def _parts(self, term: PlainTerm, k: int) -> list[str]:
         j, out = term.column, []
         missing = term.missing[k] if term.missing else 0.0
         categories = self.model.columns[j].categories

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from glassleaf._version import __version__
-from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.scorer_js import as_json, model_data, scorer_source
 

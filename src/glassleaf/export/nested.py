@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from glassleaf.tree.plain import Leaf, PlainModel, Split
+from glassleaf.tree.plain import PlainLeaf, PlainModel, PlainSplit
 
 _LEVELS = 10
 
@@ -22,8 +22,8 @@ class Syntax:
     else_: str
     end: str
     call: str
-    condition: Callable[[Split], str]
-    leaf: Callable[[Leaf], list[str]]
+    condition: Callable[[PlainSplit], str]
+    leaf: Callable[[PlainLeaf], list[str]]
 
 
 def bodies(model: PlainModel, syntax: Syntax) -> list[tuple[int, list[str]]]:
@@ -40,7 +40,7 @@ def _lines(
     model: PlainModel, syntax: Syntax, number: int, level: int, waiting: list[int]
 ) -> list[str]:
     node, indent = model.nodes[number], "    " * (level + 1)
-    if isinstance(node, Leaf):
+    if isinstance(node, PlainLeaf):
         return [indent + line for line in syntax.leaf(node)]
     if level == _LEVELS:
         waiting.append(number)

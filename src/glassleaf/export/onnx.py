@@ -15,16 +15,16 @@ import numpy as np
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError, require
-from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
-    Leaf,
     Numbers,
     PlainColumn,
+    PlainLeaf,
     PlainModel,
+    PlainSplit,
     Points,
-    Split,
 )
 
 _OPSET, _ML_OPSET = 17, 3
@@ -165,12 +165,12 @@ class _Graph:
         row_of: dict[int, str] = {}
         for node in range(len(self.model.nodes) - 1, -1, -1):  # children before parents
             found = self.model.nodes[node]
-            if isinstance(found, Leaf):
+            if isinstance(found, PlainLeaf):
                 row_of[node] = self.constant(self.row_of_leaf[node], "int64")
             else:
                 left, right = row_of[found.left], row_of[found.right]
                 row_of[node] = self.op("Where", self._condition(found), left, right)
-        if isinstance(self.model.nodes[0], Leaf):  # the same leaf for every row
+        if isinstance(self.model.nodes[0], PlainLeaf):  # the same leaf for every row
             return self._per_row(row_of[0])
         return row_of[number]
 
@@ -178,7 +178,7 @@ class _Graph:
         shape = self.op("Shape", self.model.columns[0].name)
         return self.op("Expand", constant, shape)
 
-    def _condition(self, split: Split) -> str:
+    def _condition(self, split: PlainSplit) -> str:
         cell, column = self.cells[split.column], self.model.columns[split.column]
         if column.categories is not None:
             codes = range(len(column.categories))

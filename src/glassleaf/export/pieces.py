@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from glassleaf.tree.plain import PlainColumn, Points, Term
+from glassleaf.tree.plain import PlainColumn, PlainTerm, Points
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Piece:
     curve_per_unit: float
 
 
-def pieces(column: PlainColumn, term: Term) -> list[Piece]:
+def pieces(column: PlainColumn, term: PlainTerm) -> list[Piece]:
     """The pieces of a column in a leaf, from low to high; the curve is 0 if the leaf has none."""
     curve = column.curve if term.bend else ()
     inside = [z for z, _ in curve if term.low < z < term.high]
@@ -57,7 +57,7 @@ def pieces(column: PlainColumn, term: Term) -> list[Piece]:
     ]
 
 
-def term_and_curve(z: float, curve: Points, term: Term) -> tuple[float, float]:
+def term_and_curve(z: float, curve: Points, term: PlainTerm) -> tuple[float, float]:
     """The clamped term and the curve there; 0 where it has no points."""
     z = min(max(z, term.low), term.high)
     if not curve:

@@ -13,9 +13,17 @@ from xml.etree import ElementTree as Xml
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError
-from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
-from glassleaf.tree.plain import Label, Leaf, PlainColumn, PlainModel, Points, Split, Term
+from glassleaf.tree.plain import (
+    Label,
+    PlainColumn,
+    PlainLeaf,
+    PlainModel,
+    PlainSplit,
+    PlainTerm,
+    Points,
+)
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
 _METHODS = {"identity": "none", "log": "exp", "logit": "logit", "softmax": "softmax"}
@@ -166,7 +174,7 @@ class _Writer:
 
     # --- rules -----------------------------------------------------------------------------------
 
-    def _rule(self, segment: Element, path: list[tuple[Split, bool]]) -> None:
+    def _rule(self, segment: Element, path: list[tuple[PlainSplit, bool]]) -> None:
         if not path:
             Xml.SubElement(segment, "True")
             return
@@ -176,7 +184,7 @@ class _Writer:
         for split, is_left in path:
             self._step(parent, split, is_left)
 
-    def _step(self, parent: Element, split: Split, is_left: bool) -> None:
+    def _step(self, parent: Element, split: PlainSplit, is_left: bool) -> None:
         column = self.model.columns[split.column]
         if split.missing_left == is_left:
             parent = Xml.SubElement(parent, "CompoundPredicate", {"booleanOperator": "or"})
@@ -221,7 +229,9 @@ class _Writer:
 
     # --- leaves ----------------------------------------------------------------------------------
 
-    def _regression(self, segment: Element, leaf: Leaf, path: list[tuple[Split, bool]]) -> None:
+    def _regression(
+        self, segment: Element, leaf: PlainLeaf, path: list[tuple[PlainSplit, bool]]
+    ) -> None:
         model = Xml.SubElement(
             segment, "RegressionModel",
             {"functionName": self.function, "normalizationMethod": _METHODS[self.model.link]},
@@ -243,7 +253,7 @@ class _Writer:
             self._table(model, leaf, fields, 0, {"targetCategory": positive})
             Xml.SubElement(model, "RegressionTable", {"intercept": "0.0", "targetCategory": other})
 
-    def _leaf_fields(self, model: Element, leaf: Leaf) -> dict[int, tuple[str, str, str]]:
+    def _leaf_fields(self, model: Element, leaf: PlainLeaf) -> dict[int, tuple[str, str, str]]:
         """Names of the fields of every number: its value within the clamps, curve, "is missing"."""
         transformations = Xml.Element("LocalTransformations")
         names = {}
@@ -268,7 +278,7 @@ class _Writer:
             model.append(transformations)
         return names
 
-    def _clamp(self, field: Element, term: Term, column: PlainColumn) -> None:
+    def _clamp(self, field: Element, term: PlainTerm, column: PlainColumn) -> None:
         for function, limit in (("max", term.low), ("min", term.high)):
             if abs(limit) < inf:
                 field = _apply(field, function)
@@ -276,7 +286,7 @@ class _Writer:
         Xml.SubElement(field, "FieldRef", {"field": self._term_name(column)})
 
     def _table(
-        self, model: Element, leaf: Leaf, fields: dict[int, tuple[str, str, str]], k: int,
+        self, model: Element, leaf: PlainLeaf, fields: dict[int, tuple[str, str, str]], k: int,
         attributes: dict[str, str],
     ) -> None:  # fmt: skip
         table = Xml.SubElement(

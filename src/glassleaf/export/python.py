@@ -7,9 +7,9 @@ from typing import Any
 
 from glassleaf._version import __version__
 from glassleaf.export.nested import Syntax, bodies
-from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
-from glassleaf.tree.plain import LARGEST_EXPONENT, Leaf, PlainModel, Split, Term
+from glassleaf.tree.plain import LARGEST_EXPONENT, PlainLeaf, PlainModel, PlainSplit, PlainTerm
 
 # Codes of categories in the generated module.
 _UNKNOWN, _MISSING = -1, -2
@@ -141,7 +141,7 @@ def to_python(estimator: Any) -> str:
     return "\n".join(parts)
 
 
-def _condition(model: PlainModel, split: Split) -> str:
+def _condition(model: PlainModel, split: PlainSplit) -> str:
     cell = f"x[{split.column}]"
     if not model.columns[split.column].is_category:
         # A comparison with NaN is false.
@@ -152,7 +152,7 @@ def _condition(model: PlainModel, split: Split) -> str:
     return f"{cell} in ({''.join(f'{code}, ' for code in codes)})"
 
 
-def _leaf(model: PlainModel, leaf: Leaf) -> list[str]:
+def _leaf(model: PlainModel, leaf: PlainLeaf) -> list[str]:
     lines = [f"return {leaf.node}, ["]
     for k in range(model.n_outputs):
         terms = [part for term in leaf.terms for part in _parts(model, term, k)]
@@ -160,7 +160,7 @@ def _leaf(model: PlainModel, leaf: Leaf) -> list[str]:
     return [*lines, "]"]
 
 
-def _parts(model: PlainModel, term: Term, k: int) -> list[str]:
+def _parts(model: PlainModel, term: PlainTerm, k: int) -> list[str]:
     j, out = term.column, []
     if model.columns[j].is_category:
         added = {code: found[k] for code, found in term.categories.items()}

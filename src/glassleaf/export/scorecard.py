@@ -20,9 +20,9 @@ from glassleaf.explanations import words
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.export.pieces import pieces, term_and_curve
 from glassleaf.tree.file.atomic import write_atomically
-from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
-from glassleaf.tree.plain import Leaf, PlainModel
+from glassleaf.tree.plain import PlainLeaf, PlainModel
 
 # What a spreadsheet would take for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -175,7 +175,7 @@ def _scale(
 _Line = tuple[str, str, float | None, float | None, float, float]
 
 
-def _card(model: PlainModel, leaf: Leaf) -> Iterator[_Line]:
+def _card(model: PlainModel, leaf: PlainLeaf) -> Iterator[_Line]:
     """Column, attribute, above, up to, what it adds there and per unit; raw scale."""
     yield "", "base", None, None, leaf.intercept[0], 0.0
     for term in leaf.terms:

@@ -17,16 +17,16 @@ from glassleaf._version import __version__
 from glassleaf.errors import ExportError, describe
 from glassleaf.export.comments import in_comment
 from glassleaf.export.pieces import pieces, term_and_curve
-from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     Label,
-    Leaf,
     PlainColumn,
+    PlainLeaf,
     PlainModel,
-    Split,
-    Term,
+    PlainSplit,
+    PlainTerm,
     leaf_numbers,
 )
 
@@ -36,7 +36,7 @@ _FARTHEST = 690.0
 
 
 @dataclass(frozen=True)
-class Dialect:
+class SqlDialect:
     """What the engines write differently."""
 
     engine: str
@@ -71,11 +71,11 @@ class Dialect:
 # backticks does not. An empty field of a file is imported as an empty text, which as a number would
 # be zero.
 DIALECTS = {
-    "duckdb": Dialect(
+    "duckdb": SqlDialect(
         "DuckDB", '"', "DOUBLE", "LEAST", "GREATEST", "'NaN'::DOUBLE", ("FALSE", "TRUE")
     ),
-    "sqlite": Dialect("SQLite", "`", "REAL", "MIN", "MAX", None, ("0", "1"), True),
-    "postgresql": Dialect(
+    "sqlite": SqlDialect("SQLite", "`", "REAL", "MIN", "MAX", None, ("0", "1"), True),
+    "postgresql": SqlDialect(
         "PostgreSQL",
         '"',
         "DOUBLE PRECISION",
@@ -148,7 +148,7 @@ def _decimal(value: float) -> tuple[str, str, int]:
 
 
 class _Writer:
-    def __init__(self, model: PlainModel, dialect: Dialect) -> None:
+    def __init__(self, model: PlainModel, dialect: SqlDialect) -> None:
         self.model = model
         self.dialect = dialect
         self.table = ""
@@ -270,14 +270,14 @@ class _Writer:
 
     # --- the tree --------------------------------------------------------------------------------
 
-    def _tree(self, of_leaf: Callable[[Leaf], str], node: int = 0) -> str:
+    def _tree(self, of_leaf: Callable[[PlainLeaf], str], node: int = 0) -> str:
         found = self.model.nodes[node]
-        if isinstance(found, Leaf):
+        if isinstance(found, PlainLeaf):
             return of_leaf(found)
         left, right = (self._tree(of_leaf, child) for child in (found.left, found.right))
         return f"CASE WHEN {self._condition(found)} THEN {left} ELSE {right} END"
 
-    def _condition(self, split: Split) -> str:
+    def _condition(self, split: PlainSplit) -> str:
         """True for what goes left; NULL counts as false."""
         column = self.model.columns[split.column]
         if not column.is_category:
@@ -319,15 +319,15 @@ class _Writer:
 
     # --- sums ------------------------------------------------------------------------------------
 
-    def _sum(self, leaf: Leaf, k: int) -> str:
+    def _sum(self, leaf: PlainLeaf, k: int) -> str:
         parts = [part for term in leaf.terms for part in self._parts(term, lambda c: c[k])]
         return " + ".join([*parts, number(leaf.intercept[k])])
 
-    def _difference(self, leaf: Leaf, a: int, b: int) -> str:
+    def _difference(self, leaf: PlainLeaf, a: int, b: int) -> str:
         parts = [part for term in leaf.terms for part in self._parts(term, lambda c: c[a] - c[b])]
         return " + ".join([*parts, number(leaf.intercept[a] - leaf.intercept[b])])
 
-    def _parts(self, term: Term, of: Callable[[tuple[float, ...]], float]) -> list[str]:
+    def _parts(self, term: PlainTerm, of: Callable[[tuple[float, ...]], float]) -> list[str]:
         column, out = self.model.columns[term.column], []
         if column.is_category:
             cell, categories = self._category(column), column.categories or ()
@@ -350,7 +350,7 @@ class _Writer:
         return out
 
     def _bent(
-        self, column: PlainColumn, term: Term, of: Callable[[tuple[float, ...]], float]
+        self, column: PlainColumn, term: PlainTerm, of: Callable[[tuple[float, ...]], float]
     ) -> str:
         """Line and curve at one go: an expression cannot give the clamped value a name."""
         cell = self._number(column)
@@ -378,7 +378,7 @@ class _Writer:
             value = f"CASE {' '.join(cases)} END"
         return f"COALESCE({value}, {number(column.fill)})"
 
-    def _limits(self, value: str, term: Term) -> str:
+    def _limits(self, value: str, term: PlainTerm) -> str:
         if term.high < inf:
             value = f"{self.dialect.least}({value}, {number(term.high)})"
         return f"{self.dialect.greatest}({value}, {number(term.low)})" if term.low > -inf else value

@@ -141,8 +141,8 @@ def _with_rounded_coefficients(tree: Tree, digits: int) -> Tree:
     coef = tree.coef.reshape(tree.node_count, -1, tree.terms.n_terms)
     intercept = tree.intercept.reshape(tree.node_count, -1)
     rounded = np.vectorize(to_digits, otypes=[np.float64])(coef, digits)
-    shift = np.einsum("nkt,nt->nk", coef - rounded, tree.seen.mean)
-    spread = np.sqrt(np.einsum("nkt,nt->nk", coef**2, tree.seen.spread**2))
+    shift = np.einsum("nkt,nt->nk", coef - rounded, tree.record.mean)
+    spread = np.sqrt(np.einsum("nkt,nt->nk", coef**2, tree.record.spread**2))
     moved = intercept + shift
     size = np.where(spread > 0, spread, np.abs(moved))
     exponent = np.floor(np.log10(np.where(size > 0, size, 1.0)))

@@ -17,7 +17,7 @@ from glassleaf.rows.plan import Plan
 from glassleaf.rows.settings import Settings
 from glassleaf.tables.design import Design, Terms
 from glassleaf.tables.table import Column
-from glassleaf.tree.tree import LEAF, Candidates, CustomLeaves, Seen, Tree
+from glassleaf.tree.tree import LEAF, Candidates, CustomLeaves, TrainingRecord, Tree
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -54,7 +54,7 @@ def to_tree(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Setti
         weight=np.array([node.model.weight for node in nodes]),
         gain=squared * np.array([s.gain if s else 0.0 for s in splits]),
         loss=squared * np.array([node.model.loss for node in nodes]),
-        records=_what_was_seen(backend, nodes, plan, settings),
+        training_record=_training_record(backend, nodes, plan, settings),
         custom=custom,
     )
 
@@ -138,13 +138,15 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
 # --- what training saw ---------------------------------------------------------------------------
 
 
-def _what_was_seen(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Settings) -> Seen:
+def _training_record(
+    backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Settings
+) -> TrainingRecord:
     """Records of every node, kept beside the tree for those who explain it."""
     target = _mean_targets(backend, nodes, plan, settings.n_classes, settings.loss.positive)
     bend = _curve_covariances(backend, nodes, plan.design)
     candidates = _candidates(nodes, plan.columns, plan.units.scale)
     mean, spread = _moments(nodes, plan.design)
-    return Seen(mean, spread, target, plan.low, plan.high, candidates, bend)
+    return TrainingRecord(mean, spread, target, plan.low, plan.high, candidates, bend)
 
 
 def _moments(nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:

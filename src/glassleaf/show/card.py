@@ -16,9 +16,9 @@ from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.formulas import formula, function_lists, link_text, without_ends
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.leaf_scores import target_numbers
 from glassleaf.explanations.model import ModelExplanation
-from glassleaf.explanations.record import Record
 from glassleaf.explanations.scores import (
     auc_of_class,
     log_loss,
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class GroupScores(Record):
+class GroupScores(JsonData):
     """The model on the rows of one group.
 
     ``scores`` are, for classes: the share predicted to be of the favorable class

@@ -8,7 +8,7 @@ from glassleaf.explanations import words
 from glassleaf.explanations.curves import curve_weights
 from glassleaf.explanations.formulas import column_text, link_text
 from glassleaf.explanations.rules import Condition, split_conditions
-from glassleaf.tree.plain import Leaf, PlainModel, leaf_numbers
+from glassleaf.tree.plain import PlainLeaf, PlainModel, leaf_numbers
 from glassleaf.tree.tree import Tree
 
 _MOST_LEAVES = 32
@@ -39,7 +39,7 @@ def _link(model: PlainModel) -> str:
 
 def _node(model: PlainModel, tree: Tree, number: int) -> str:
     node = model.nodes[number]
-    if isinstance(node, Leaf):
+    if isinstance(node, PlainLeaf):
         return _leaf(model, tree, node)
     below_left, below_right = split_conditions(tree, number)
     sides = _side(model, tree, node.left, below_left) + _side(model, tree, node.right, below_right)
@@ -47,11 +47,11 @@ def _node(model: PlainModel, tree: Tree, number: int) -> str:
 
 
 def _side(model: PlainModel, tree: Tree, child: int, asked: Condition) -> str:
-    separator = ": " if isinstance(model.nodes[child], Leaf) else ""
+    separator = ": " if isinstance(model.nodes[child], PlainLeaf) else ""
     return f"<li>{escape(asked.text)}{separator}{_node(model, tree, child)}</li>"
 
 
-def _leaf(model: PlainModel, tree: Tree, leaf: Leaf) -> str:
+def _leaf(model: PlainModel, tree: Tree, leaf: PlainLeaf) -> str:
     share = float(tree.weight[leaf.node] / tree.weight[0])
     rows = escape(words.rows_and_share(leaf.n_samples, int(tree.n_samples[0]), share))
     label = f"<b>leaf {leaf_numbers(model)[leaf.node]}</b>, {rows}"

@@ -48,7 +48,7 @@ class FittedModel:
     def classes(self) -> tuple[Any, ...] | None:
         """The labels as Python's own values, None for a regression."""
         found = self.class_array
-        return None if found is None else tuple(plain(label) for label in found)
+        return None if found is None else tuple(python_value(label) for label in found)
 
     @property
     def kind(self) -> str:
@@ -137,14 +137,14 @@ class FittedModel:
         """
         if not is_frame(X):
             return []
-        seen = self.tree.seen
+        record = self.tree.record
         kinds = nw.from_native(X, eager_only=True).schema.values()
         return [
             k
             for k, kind in enumerate(kinds)
             if (kind.is_integer() or kind == nw.Boolean)
-            and float(seen.low[k]).is_integer()
-            and float(seen.high[k]).is_integer()
+            and float(record.low[k]).is_integer()
+            and float(record.high[k]).is_integer()
         ]
 
     def new_categories(self, X: Any, rows: NDArray[np.intp]) -> dict[int, tuple[Any, ...]]:
@@ -153,8 +153,8 @@ class FittedModel:
         out = {}
         for j, column in enumerate(self.tree.columns):
             if column.categories is not None:
-                seen = table.labels(j).sorted().values
-                out[j] = tuple(plain(v) for v in seen if v not in set(column.categories))
+                given = table.labels(j).sorted().values
+                out[j] = tuple(python_value(v) for v in given if v not in set(column.categories))
         return out
 
     # --- numbers out -----------------------------------------------------------------------------
@@ -191,7 +191,7 @@ class FittedModel:
             return None
         if categories is None:
             return float(x)
-        return NEW_CATEGORY if x == UNKNOWN else plain(categories[int(x)])
+        return NEW_CATEGORY if x == UNKNOWN else python_value(categories[int(x)])
 
 
 class ModelOwner:
@@ -224,6 +224,6 @@ def linear_model(estimator: Any) -> FittedModel:
     return model
 
 
-def plain(value: Any) -> Any:
+def python_value(value: Any) -> Any:
     """A numpy scalar as Python's own."""
     return value.item() if isinstance(value, np.generic) else value

@@ -1,8 +1,8 @@
 """The model as plain Python objects: what scorers and exports read. No numpy.
 
-A node is a :class:`Split` or a :class:`Leaf`, a leaf a sum of its terms that are not zero, column
-by column in the order in which prediction adds them. Whoever follows these objects by the book
-arrives at the numbers of ``predict``.
+A node is a :class:`PlainSplit` or a :class:`PlainLeaf`. A leaf is a sum of its terms that are not
+zero, column by column in the order in which prediction adds them. Whoever follows these objects by
+the book arrives at the numbers of ``predict``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 
-from glassleaf.tree.file.content import Document
+from glassleaf.tree.file.model_file import Document
 
 Label = str | int | float | bool
 Numbers = tuple[float, ...]  # one per output
@@ -27,8 +27,8 @@ _LINKS = {"squared_error": "identity", "huber": "identity", "poisson": "log", "g
 class PlainColumn:
     """An input column; ``knots`` are the points of its transform, ``fill`` its term if missing.
 
-    ``curve`` are the points of one more function, of the column's term; see :class:`Term`. Both are
-    linear between their points and constant beyond them; without points there is none.
+    ``curve`` are the points of one more function, of the column's term; see :class:`PlainTerm`.
+    Both are linear between their points and constant beyond them; without points there is none.
     """
 
     name: str
@@ -47,7 +47,7 @@ class PlainColumn:
 
 
 @dataclass(frozen=True)
-class Split:
+class PlainSplit:
     """Numbers up to the threshold go left, or the categories with these codes."""
 
     column: int
@@ -60,7 +60,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Term:
+class PlainTerm:
     """What a column adds in a leaf, one number per output; empty where it adds nothing.
 
     ``missing`` is added where the value is missing; for numbers, ``slope`` times the transformed
@@ -87,11 +87,11 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class PlainLeaf:
     """The model of a leaf."""
 
     node: int
-    terms: tuple[Term, ...]
+    terms: tuple[PlainTerm, ...]
     intercept: Numbers
     n_samples: int
 
@@ -104,7 +104,7 @@ class PlainModel:
     """
 
     columns: tuple[PlainColumn, ...]
-    nodes: tuple[Split | Leaf, ...]
+    nodes: tuple[PlainSplit | PlainLeaf, ...]
     link: str
     classes: tuple[Label, ...] | None
     named: bool
@@ -120,13 +120,13 @@ class PlainModel:
         return len(self.classes) if self.link == "softmax" and self.classes else 1
 
     @property
-    def leaves(self) -> list[Leaf]:
-        return [node for node in self.nodes if isinstance(node, Leaf)]
+    def leaves(self) -> list[PlainLeaf]:
+        return [node for node in self.nodes if isinstance(node, PlainLeaf)]
 
     @property
     def used(self) -> list[int]:
         """Positions of the columns that some split or leaf looks at."""
-        found = {node.column for node in self.nodes if isinstance(node, Split)}
+        found = {node.column for node in self.nodes if isinstance(node, PlainSplit)}
         return sorted(found | {term.column for leaf in self.leaves for term in leaf.terms})
 
     @property
@@ -139,13 +139,13 @@ class PlainModel:
         """Positions of the columns whose curves some leaf looks at."""
         return sorted({t.column for leaf in self.leaves for t in leaf.terms if t.bend})
 
-    def paths(self) -> Iterator[tuple[Leaf, list[tuple[Split, bool]]]]:
+    def paths(self) -> Iterator[tuple[PlainLeaf, list[tuple[PlainSplit, bool]]]]:
         """Every leaf, from left to right, with the splits above it and whether it lies left."""
-        waiting: list[tuple[int, list[tuple[Split, bool]]]] = [(0, [])]
+        waiting: list[tuple[int, list[tuple[PlainSplit, bool]]]] = [(0, [])]
         while waiting:
             number, above = waiting.pop()
             node = self.nodes[number]
-            if isinstance(node, Leaf):
+            if isinstance(node, PlainLeaf):
                 yield node, above
             else:
                 waiting.append((node.right, [*above, (node, False)]))
@@ -190,12 +190,12 @@ def _column(document: Document, j: int) -> PlainColumn:
     )
 
 
-def _split(document: Document, node: int) -> Split:
+def _split(document: Document, node: int) -> PlainSplit:
     tree = document["tree"]
     column, first = tree["feature"][node], tree["first_category"][node]
     categories = document["columns"][column]["categories"] or ()
     left = tree["categories"][first : first + len(categories)] if first >= 0 else ()
-    return Split(
+    return PlainSplit(
         column=column,
         threshold=tree["threshold"][node],
         left_codes=frozenset(code for code, goes_left in enumerate(left) if goes_left),
@@ -206,10 +206,10 @@ def _split(document: Document, node: int) -> Split:
     )
 
 
-def _leaf(document: Document, node: int) -> Leaf:
+def _leaf(document: Document, node: int) -> PlainLeaf:
     tree = document["tree"]
     terms = (_term(document, node, j) for j in range(len(document["columns"])))
-    return Leaf(
+    return PlainLeaf(
         node=node,
         terms=tuple(term for term in terms if term.missing or term.of_value or term.categories),
         intercept=tuple(tree["intercept"][node]),
@@ -217,7 +217,7 @@ def _leaf(document: Document, node: int) -> Leaf:
     )
 
 
-def _term(document: Document, node: int, j: int) -> Term:
+def _term(document: Document, node: int, j: int) -> PlainTerm:
     terms, tree = document["terms"], document["tree"]
     coef = tree["coef"][node]
     first, missing = terms["first_term"][j], terms["missing_term"][j]
@@ -231,7 +231,7 @@ def _term(document: Document, node: int, j: int) -> Term:
     by_code = {} if categories is None or first < 0 else {
         code: numbers(first + code) for code in range(len(categories))
     }  # fmt: skip
-    return Term(
+    return PlainTerm(
         column=j,
         missing=numbers(missing) if missing >= 0 else (),
         slope=numbers(first) if first >= 0 and categories is None else (),

@@ -15,8 +15,15 @@ from typing import Any, cast
 from glassleaf.errors import describe
 from glassleaf.tables.cells import is_missing
 from glassleaf.tree import plain
-from glassleaf.tree.file import content as document
-from glassleaf.tree.plain import LARGEST_EXPONENT, Leaf, PlainColumn, PlainModel, Split, Term
+from glassleaf.tree.file import model_file
+from glassleaf.tree.plain import (
+    LARGEST_EXPONENT,
+    PlainColumn,
+    PlainLeaf,
+    PlainModel,
+    PlainSplit,
+    PlainTerm,
+)
 
 _UNKNOWN = -1  # code of a category that training never saw; None is missing
 
@@ -42,7 +49,7 @@ def load_scorer(path: str | os.PathLike[str]) -> Scorer:
     ModelFileError
         If the file is damaged, is no model file, or was written by a newer version.
     """
-    return Scorer(plain.from_document(document.read(path)))
+    return Scorer(plain.from_document(model_file.read(path)))
 
 
 class Scorer:
@@ -155,9 +162,9 @@ class Scorer:
         return number, sums
 
 
-def _prepared(node: Split | Leaf, model: PlainModel) -> tuple[Any, ...]:
+def _prepared(node: PlainSplit | PlainLeaf, model: PlainModel) -> tuple[Any, ...]:
     """A node as the loop wants it: a split in 6 entries, a leaf in 3."""
-    if isinstance(node, Leaf):
+    if isinstance(node, PlainLeaf):
         outputs = tuple(_adders(node, model, k) for k in range(model.n_outputs))
         return node.node, outputs, node.intercept
     categories = model.columns[node.column].categories
@@ -168,7 +175,7 @@ def _prepared(node: Split | Leaf, model: PlainModel) -> tuple[Any, ...]:
     return node.column, goes_left, node.threshold, node.missing_left, node.left, node.right
 
 
-def _adders(leaf: Leaf, model: PlainModel, output: int) -> tuple[tuple[int, Any, _Adder], ...]:
+def _adders(leaf: PlainLeaf, model: PlainModel, output: int) -> tuple[tuple[int, Any, _Adder], ...]:
     """Column, slope (None unless the term is slope times value) and what to call otherwise."""
     out: list[tuple[int, Any, _Adder]] = []
     for term in leaf.terms:
@@ -195,7 +202,7 @@ def _category_adder(by_code: dict[int, float], missing: float, column: PlainColu
     return adder
 
 
-def _number_adder(term: Term, output: int, column: PlainColumn) -> _Adder:
+def _number_adder(term: PlainTerm, output: int, column: PlainColumn) -> _Adder:
     slope, bend = (found[output] if found else 0.0 for found in (term.slope, term.bend))
     missing = term.missing[output] if term.missing else 0.0
     low, high, fill, read = term.low, term.high, column.fill, _reader(column)

@@ -73,8 +73,8 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What training saw. Explanations read it; predictions do not.
+class TrainingRecord:
+    """What training saw in the nodes. Explanations read it; predictions do not.
 
     ``mean[i], spread[i]`` are those of the terms in node i (none for models of your own),
     ``bend[i, j]`` the covariance of column j's term and its curve there, 0 without one.
@@ -117,18 +117,18 @@ class Tree:
     weight: Floats
     gain: Floats
     loss: Floats
-    records: Seen | None = None
+    training_record: TrainingRecord | None = None
     custom: CustomLeaves | None = None
 
     @property
-    def seen(self) -> Seen:
-        """What training saw; a tree from an older model file does not know."""
-        if self.records is None:
+    def record(self) -> TrainingRecord:
+        """The training record, which explanations need and an older model file lacks."""
+        if self.training_record is None:
             raise GlassleafError(
-                "This model comes from a file that holds no records of its training, which"
+                "This model comes from a file that holds no record of its training, which"
                 " explanations need. Fit the model and save it again."
             )
-        return self.records
+        return self.training_record
 
     @property
     def node_count(self) -> int:

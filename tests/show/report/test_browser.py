@@ -279,7 +279,7 @@ def test_gains_of_sets_of_categories_are_numbered(opened):
     report, _ = report_of("binary, splits on categories")
     page = opened(report)
     figure = page.locator("#gains figure").first
-    n = len(report.contents.model.nodes[0].split.candidates[0].curve)
+    n = len(report.contents.model.nodes[0].split.candidates[0].gains)
     assert figure.locator("rect.block").count() == n
     assert figure.locator("text.tick.middle").first.text_content() == "1"
     assert "sets of categories, the best first" in figure.locator(".label").text_content()

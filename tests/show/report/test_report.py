@@ -302,7 +302,7 @@ def test_a_gain_in_the_page_is_that_of_its_threshold(kind):
         assert shown["gain"] == candidate.gain
         if shown["place"] is None or np.isinf(candidate.condition.high):
             continue
-        x, gain = np.array(candidate.curve).T
+        x, gain = np.array(candidate.gains).T
         if candidate.is_chosen:
             assert candidate.gain <= gain.max() * (1 + 1e-12)
             at_place = gain[x == shown["place"]]  # the curve has not all places

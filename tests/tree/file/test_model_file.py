@@ -23,10 +23,10 @@ from glassleaf.errors import ExportError, ModelFileError
 from glassleaf.estimators.load import from_text
 from glassleaf.tables.design import Terms
 from glassleaf.tree.file.atomic import write_atomically
-from glassleaf.tree.file.content import VERSION, parse
-from glassleaf.tree.file.schema import model_schema
+from glassleaf.tree.file.json_schema import model_schema
+from glassleaf.tree.file.model_file import VERSION, parse
 from glassleaf.tree.scorer import load_scorer
-from glassleaf.tree.tree import Candidates, Seen, Tree
+from glassleaf.tree.tree import Candidates, TrainingRecord, Tree
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -188,8 +188,8 @@ def test_a_class_of_your_own_is_not_saved_as_ours(tmp_path, rng):
 # --- the schema and the released versions --------------------------------------------------------
 
 
-PARTS = [("tree", Tree), ("terms", Terms), ("seen", Seen), ("candidates", Candidates)]
-NO_ARRAYS = ("columns", "terms", "custom", "records", "candidates")
+PARTS = [("tree", Tree), ("terms", Terms), ("seen", TrainingRecord), ("candidates", Candidates)]
+NO_ARRAYS = ("columns", "terms", "custom", "training_record", "candidates")
 
 
 @pytest.mark.parametrize(("part", "kind"), PARTS)

@@ -16,9 +16,9 @@ from glassleaf.explanations.formulas import column_text, is_rescaled, link_text
 from glassleaf.explanations.model import feature_strengths
 from glassleaf.explanations.rules import split_conditions
 from glassleaf.tables.cells import is_missing
-from glassleaf.tree.file.convert import plain_model
+from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
-from glassleaf.tree.plain import Leaf, PlainColumn, PlainModel, Term, leaf_numbers
+from glassleaf.tree.plain import PlainColumn, PlainLeaf, PlainModel, PlainTerm, leaf_numbers
 from glassleaf.tree.tree import Tree
 
 text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
@@ -105,7 +105,7 @@ def _from_rows(
 
 
 def _spread_of_categories(
-    column: PlainColumn, leaf: Leaf, place: int, given: NDArray[np.object_]
+    column: PlainColumn, leaf: PlainLeaf, place: int, given: NDArray[np.object_]
 ) -> float:
     """Standard deviation of what a column's categories add to these rows of a leaf."""
     labels, nothing = column.categories or (), (0.0,) * len(leaf.intercept)
@@ -120,7 +120,7 @@ def _spread_of_categories(
 
 def _remembered(tree: Tree) -> tuple[Floats, Floats] | None:
     """The spreads of the training rows, which the tree keeps. Older model files have none."""
-    by_term = None if tree.records is None else tree.records.spread
+    by_term = None if tree.training_record is None else tree.training_record.spread
     if by_term is None or not by_term.shape[1]:
         return None
     terms = tree.terms
@@ -147,7 +147,7 @@ def _between_leaves(model: PlainModel, tree: Tree) -> tuple[Floats, Floats]:
     return spread, bent
 
 
-def _effect(term: Term, leaf: Leaf, scale: Scale) -> float:
+def _effect(term: PlainTerm, leaf: PlainLeaf, scale: Scale) -> float:
     """What a term adds per spread of its column. For categories, the spread of what they add.
 
     Where the spread is not known, half of the range of what they add stands for it.
@@ -162,7 +162,7 @@ def _effect(term: Term, leaf: Leaf, scale: Scale) -> float:
     return float(size * spread)
 
 
-def _bend(tree: Tree, term: Term, leaf: Leaf, bent: Floats) -> float:
+def _bend(tree: Tree, term: PlainTerm, leaf: PlainLeaf, bent: Floats) -> float:
     """What a column's curve adds per spread of the curve."""
     weights = curve_weights(tree, leaf.node, term.column)
     return float(max(weights, key=abs, default=0.0) * bent[leaf.node, term.column])
@@ -205,7 +205,7 @@ def _grow(
     branch: Any, model: PlainModel, tree: Tree, node_id: int, scale: Scale, n_terms: int
 ) -> None:
     node = model.nodes[node_id]
-    if isinstance(node, Leaf):
+    if isinstance(node, PlainLeaf):
         lines = _leaf_lines(model, tree, node, scale, n_terms)
         branch.label = rich_console.Group(branch.label, *lines)
         return
@@ -215,7 +215,9 @@ def _grow(
         _grow(branch.add(label), model, tree, child, scale, n_terms)
 
 
-def _leaf_lines(model: PlainModel, tree: Tree, leaf: Leaf, scale: Scale, n_terms: int) -> list[Any]:
+def _leaf_lines(
+    model: PlainModel, tree: Tree, leaf: PlainLeaf, scale: Scale, n_terms: int
+) -> list[Any]:
     total = sum(other.n_samples for other in model.leaves)
     share = leaf.n_samples / total if total else 0.0
     weight_share = float(tree.weight[leaf.node] / tree.weight[0])
@@ -225,7 +227,7 @@ def _leaf_lines(model: PlainModel, tree: Tree, leaf: Leaf, scale: Scale, n_terms
         f" {words.rows_and_share(leaf.n_samples, total, weight_share)}",
     )
 
-    def size(term: Term) -> float:
+    def size(term: PlainTerm) -> float:
         line, bend = _effect(term, leaf, scale), _bend(tree, term, leaf, scale.bent)
         return max(abs(line), abs(bend))
 
@@ -246,7 +248,9 @@ def _leaf_lines(model: PlainModel, tree: Tree, leaf: Leaf, scale: Scale, n_terms
     return out
 
 
-def _grid(model: PlainModel, tree: Tree, leaf: Leaf, terms: list[Term], scale: Scale) -> Any:
+def _grid(
+    model: PlainModel, tree: Tree, leaf: PlainLeaf, terms: list[PlainTerm], scale: Scale
+) -> Any:
     grid = rich_table.Table.grid(padding=(0, 2))
     grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
     grid.add_column(justify="right", no_wrap=True)
@@ -279,7 +283,7 @@ def _curve_name(name: str) -> str:
     return f"curve({words.name(name, _LONGEST_NAME - len('curve()'))})"
 
 
-def _extremes(model: PlainModel, term: Term) -> str:
+def _extremes(model: PlainModel, term: PlainTerm) -> str:
     """The category that adds least and the one that adds most."""
     categories = model.columns[term.column].categories or ()
     found = sorted((added[0], str(categories[code])) for code, added in term.categories.items())
@@ -287,7 +291,7 @@ def _extremes(model: PlainModel, term: Term) -> str:
     return f"{low} {least:+.3g}" if low == high else f"{low} {least:+.3g} .. {high} {most:+.3g}"
 
 
-def _classes_grid(model: PlainModel, tree: Tree, leaf: Leaf, terms: list[Term]) -> Any:
+def _classes_grid(model: PlainModel, tree: Tree, leaf: PlainLeaf, terms: list[PlainTerm]) -> Any:
     classes = list(model.classes or ())[:_MOST_CLASSES]
     grid = rich_table.Table.grid(padding=(0, 2))
     grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
@@ -310,7 +314,7 @@ def _classes_grid(model: PlainModel, tree: Tree, leaf: Leaf, terms: list[Term]) 
     return grid
 
 
-def _class_cell(term: Term, k: int) -> str:
+def _class_cell(term: PlainTerm, k: int) -> str:
     if term.categories:
         values = [numbers[k] for numbers in term.categories.values()]
         return f"{min(*values, 0.0):+.2g} .. {max(*values, 0.0):+.2g}"

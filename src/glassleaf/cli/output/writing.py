@@ -13,7 +13,7 @@ from typing import IO, Any, Protocol
 
 from glassleaf.cli.failures import CallError
 from glassleaf.errors import require
-from glassleaf.explanations.record import as_plain
+from glassleaf.explanations.json_data import json_ready
 from glassleaf.tree.file.atomic import atomic_file
 
 pa: Any = require("pyarrow", extra="cli", purpose="Writing files")
@@ -62,7 +62,7 @@ class _JsonLines:
         self._sink = sink
 
     def write(self, table: Any) -> None:
-        lines = [json.dumps(as_plain(row), ensure_ascii=False) for row in table.to_pylist()]
+        lines = [json.dumps(json_ready(row), ensure_ascii=False) for row in table.to_pylist()]
         if lines:
             self._sink.write(("\n".join(lines) + "\n").encode())
 

@@ -24,7 +24,7 @@ from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.counterfactuals.goals import Goal, goal_of
 from glassleaf.explanations.counterfactuals.nearest import nearest_in_pieces, nearest_point
-from glassleaf.explanations.record import Record
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.slices import kink_values
 from glassleaf.tree.fitted import FittedModel, linear_model
 
@@ -41,7 +41,7 @@ _VERIFIED = 20
 
 
 @dataclass(frozen=True)
-class Change(Record):
+class Change(JsonData):
     """One feature's change."""
 
     feature: str
@@ -59,7 +59,7 @@ class Change(Record):
 
 
 @dataclass(frozen=True)
-class Counterfactual(Record):
+class Counterfactual(JsonData):
     """Changes, how large they are together, and the prediction that follows from them."""
 
     changes: tuple[Change, ...]
@@ -229,7 +229,7 @@ def _number(
     is_whole: bool,
 ) -> _Feature:
     tree = model.tree
-    seen = (float(tree.seen.low[column]), float(tree.seen.high[column]))
+    seen = (float(tree.record.low[column]), float(tree.record.high[column]))
     kinks = np.array(kink_values(tree, column))
     if np.isnan(seen[0]):
         seen = (-np.inf, np.inf)
@@ -263,15 +263,15 @@ def _unit(model: FittedModel, column: int, now: float) -> float:
     """Spread of the column over the training rows, in raw units; its range where unknown."""
     tree = model.tree
     term = int(tree.terms.first_term[column])
-    if term >= 0 and tree.seen.spread[0, term] > 0:
-        mean, spread = tree.seen.mean[0, term], tree.seen.spread[0, term]
+    if term >= 0 and tree.record.spread[0, term] > 0:
+        mean, spread = tree.record.mean[0, term], tree.record.spread[0, term]
         knots = tree.terms.knots(column)
         if knots is None:
             return float(spread)
         ends = knots.inverse(np.array([mean - spread, mean + spread]))
         if ends[1] > ends[0]:
             return float(ends[1] - ends[0]) / 2
-    extent = float(tree.seen.high[column] - tree.seen.low[column])
+    extent = float(tree.record.high[column] - tree.record.low[column])
     if extent > 0:
         return extent / 4
     return max(abs(now), 1.0) if np.isfinite(now) else 1.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from glassleaf.errors import describe
 from glassleaf.explanations.explain import explain
-from glassleaf.explanations.model import Candidate, ModelExplanation, Split
+from glassleaf.explanations.model import Candidate, ModelExplanation, SplitExplanation
 from glassleaf.show.plots.style import (
     FAINT,
     NEUTRAL,
@@ -57,8 +57,8 @@ class GainDisplay:
         size = (max(2.5 * n, 4.0), 2.7)
         self.axes_ = grid_of_axes(ax, 1, n, size)[0]
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
-        curves = [gain for candidate in split.candidates for _, gain in candidate.curve]
-        best = max(*curves, *(candidate.gain for candidate in split.candidates))
+        gains = [gain for candidate in split.candidates for _, gain in candidate.gains]
+        best = max(*gains, *(candidate.gain for candidate in split.candidates))
         for panel, candidate in zip(self.axes_, split.candidates, strict=True):
             self._panel(panel, candidate)
             panel.set_ylim(0, 1.08 * best)
@@ -71,7 +71,7 @@ class GainDisplay:
 
     def _panel(self, panel: Any, candidate: Candidate) -> None:
         color = POSITIVE if candidate.is_chosen else NEUTRAL
-        points = np.array(candidate.curve).reshape(-1, 2)
+        points = np.array(candidate.gains).reshape(-1, 2)
         if candidate.condition.categories is None:
             panel.plot(points[:, 0], points[:, 1], color=color, lw=1.5)
             place = candidate.condition.high
@@ -86,7 +86,7 @@ class GainDisplay:
         panel.set_title(shortened(candidate.condition.in_words(16), 30), fontsize=8.5, color=color)
         panel.tick_params(labelsize=8)
 
-    def _split(self) -> Split:
+    def _split(self) -> SplitExplanation:
         nodes = self.explanation.nodes
         inner = [node.id for node in self.explanation.splits]
         if self.node not in inner:

@@ -11,7 +11,7 @@ import numpy as np
 from glassleaf.explanations import words
 from glassleaf.explanations.effects import direction, strength_in
 from glassleaf.explanations.explain import explain
-from glassleaf.explanations.model import ModelExplanation, Node
+from glassleaf.explanations.model import ModelExplanation, NodeExplanation
 from glassleaf.show.plots.style import (
     FAINT,
     INK,
@@ -147,7 +147,7 @@ class TreeDisplay:
                 start = middle if has_sign else middle - abs(length) / 2
                 self.ax_.barh(y, length, left=start, height=0.5, color=color, zorder=2)
 
-    def _leaf_text(self, leaf: Node, x: float, y: float) -> None:
+    def _leaf_text(self, leaf: NodeExplanation, x: float, y: float) -> None:
         self.ax_.plot([x], [y], "s", color=INK, ms=5, zorder=2)
         whole = words.rows_and_share(leaf.rows, self.explanation.rows, leaf.share)
         rows, _, weight = whole.partition(", ")  # one share fits into the line
@@ -161,7 +161,7 @@ class TreeDisplay:
         text = shown("\n".join(wrap(below, 30, max_lines=2, placeholder="…")))
         self.ax_.text(x + 0.12, y - 0.04, text, fontsize=7.5, va="top", color=INK)
 
-    def _influences(self, leaf: Node, names: list[str]) -> list[tuple[float, bool]]:
+    def _influences(self, leaf: NodeExplanation, names: list[str]) -> list[tuple[float, bool]]:
         """Size of every feature's bar, and whether its sign means anything."""
         explanation, several = self.explanation, len(self.explanation.outputs) > 1
         out = []

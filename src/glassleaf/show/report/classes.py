@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation
-from glassleaf.explanations.record import Record
 from glassleaf.explanations.scores import auc_of_class
 from glassleaf.show.report.intervals import auc_of_class_influence
 from glassleaf.show.report.scores import Score, auc_score
@@ -21,7 +21,7 @@ _ROC_POINTS = 200
 
 
 @dataclass(frozen=True)
-class ClassOnTest(Record):
+class ClassOnTest(JsonData):
     """One class on the test rows.
 
     ``share`` of the rows are of the class, ``predicted`` are said to be. Of those that are,
@@ -38,7 +38,7 @@ class ClassOnTest(Record):
 
 
 @dataclass(frozen=True)
-class ClassesOnTest(Record):
+class ClassesOnTest(JsonData):
     """All classes on the test rows.
 
     ``confusion[i][j]`` are the rows (or the sum of their weights) of class i that are predicted to

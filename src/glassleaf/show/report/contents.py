@@ -13,9 +13,9 @@ from glassleaf._version import __version__
 from glassleaf.checks import row_weights
 from glassleaf.errors import describe
 from glassleaf.explanations.explain import explain
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.leaf_scores import entries
 from glassleaf.explanations.model import ModelExplanation
-from glassleaf.explanations.record import Record
 from glassleaf.explanations.scores import effective_rows
 from glassleaf.explanations.slices import typical_row
 from glassleaf.show.report.classes import ClassesOnTest, classes_on_test
@@ -35,7 +35,7 @@ _SAME_MEAN = 1e-9
 
 
 @dataclass(frozen=True)
-class Example(Record):
+class Example(JsonData):
     """A test row: its number from 0, its values as in X, what came and what was predicted."""
 
     row: int
@@ -46,7 +46,7 @@ class Example(Record):
 
 
 @dataclass(frozen=True)
-class Weights(Record):
+class Weights(JsonData):
     """Weights of the test rows: their sum, and how many rows of equal weight would know as much."""
 
     total: float
@@ -54,7 +54,7 @@ class Weights(Record):
 
 
 @dataclass(frozen=True)
-class Contents(Record):
+class Contents(JsonData):
     """The parts of a report. ``target`` is the name of y, where it has one;
     ``typical`` is a row of medians and most frequent categories. ``rows`` are the test rows whose
     weight is not zero; ``weights`` is None where none were given, ``classes`` for a model of
@@ -148,8 +148,8 @@ def _are_those_of_the_fit(
     if (np.bincount(nodes, minlength=tree.node_count)[leaves] != tree.n_samples[leaves]).any():
         return False
     terms = np.setdiff1d(np.arange(tree.terms.n_terms), tree.terms.curve_term)
-    known = tree.seen.mean[:, terms]
-    least = _SAME_MEAN * (tree.seen.spread[0, terms] + np.abs(known[0]))
+    known = tree.record.mean[:, terms]
+    least = _SAME_MEAN * (tree.record.spread[0, terms] + np.abs(known[0]))
     for leaf in leaves.tolist():
         here = nodes == leaf
         found = term_matrix(matrix[here], tree.terms)[:, terms]

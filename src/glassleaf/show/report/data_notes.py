@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, poisson
 
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import Feature, ModelExplanation
-from glassleaf.explanations.record import Record
 from glassleaf.explanations.scores import effective_rows
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ _NORMAL_QUANTILE = 2.6
 
 
 @dataclass(frozen=True)
-class FeatureNote(Record):
+class FeatureNote(JsonData):
     """One feature in training and in test; None where training kept nothing to compare with.
 
     ``level`` is 0, 1 (worth a look) or 2 (a large change); ``remarks`` say why in words.
@@ -60,7 +60,7 @@ class FeatureNote(Record):
 
 
 @dataclass(frozen=True)
-class DataNotes(Record):
+class DataNotes(JsonData):
     """All features, and the stability of the leaves' shares."""
 
     rows: int

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.explanations.curves import Curve
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import Feature, ModelExplanation
-from glassleaf.explanations.record import Record
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ _CROWDED = 1 / 3
 
 
 @dataclass(frozen=True)
-class Density(Record):
+class Density(JsonData):
     """Shares of the test rows in the bins between ``edges`` along a feature.
 
     ``low, high`` is the range that is looked at; ``beyond`` is the share of the rows outside of

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.leaf_scores import equal_groups
 from glassleaf.explanations.model import ModelExplanation
-from glassleaf.explanations.record import Record
 from glassleaf.explanations.scores import effective_rows, mean
 from glassleaf.show.report import intervals
 
@@ -22,7 +22,7 @@ _TAIL = 0.01
 
 
 @dataclass(frozen=True)
-class LeafOnTest(Record):
+class LeafOnTest(JsonData):
     """A leaf on the test rows.
 
     ``target`` and ``prediction`` are means (classes: one number per class); ``low, high`` is the
@@ -43,7 +43,7 @@ class LeafOnTest(Record):
 
 
 @dataclass(frozen=True)
-class LeavesOnTest(Record):
+class LeavesOnTest(JsonData):
     """All leaves on the test rows; ``axis`` says what the bins between ``edges`` hold."""
 
     axis: str
@@ -53,7 +53,7 @@ class LeavesOnTest(Record):
 
 
 @dataclass(frozen=True)
-class CalibrationBin(Record):
+class CalibrationBin(JsonData):
     """About a tenth of the rows, by prediction: mean prediction, mean target, its 95% interval."""
 
     prediction: float

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.explanations import scores
+from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation
-from glassleaf.explanations.record import Record
 from glassleaf.show.report import intervals
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ DELONG = "DeLong's"
 
 
 @dataclass(frozen=True)
-class Score(Record):
+class Score(JsonData):
     """A score, its 95% interval, what a constant guess would reach, and what it means.
 
     The constant guess is the mean target (or the shares of the classes) of the training rows.

@@ -20,8 +20,8 @@ from glassleaf.explanations.formulas import (
     strongest_terms,
     term_text,
 )
-from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, Node
-from glassleaf.explanations.record import as_plain
+from glassleaf.explanations.json_data import json_ready
+from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, NodeExplanation
 from glassleaf.explanations.rules import Condition, rule_texts
 from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents
@@ -81,7 +81,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "data": _data(contents),
         "rows": {"typical": _cells(model, contents.typical), "examples": _examples(contents)},
     }
-    plain: dict[str, Any] = as_plain(view)
+    plain: dict[str, Any] = json_ready(view)
     return plain
 
 
@@ -187,7 +187,7 @@ def _feature(contents: Contents, feature: Feature) -> dict[str, Any]:
 # --- the tree ------------------------------------------------------------------------------------
 
 
-def _node(model: ModelExplanation, node: Node) -> dict[str, Any]:
+def _node(model: ModelExplanation, node: NodeExplanation) -> dict[str, Any]:
     split = node.split
     return {
         "id": node.id,
@@ -238,7 +238,7 @@ def _leaves(contents: Contents) -> list[dict[str, Any]]:
     ]
 
 
-def _formula(model: ModelExplanation, leaf: Node, output: int) -> dict[str, Any]:
+def _formula(model: ModelExplanation, leaf: NodeExplanation, output: int) -> dict[str, Any]:
     """The intercept, and the terms by their influence: coefficient times spread in the leaf."""
     terms = []
     for t in strongest_terms(model, leaf, output):
@@ -258,7 +258,7 @@ def _formula(model: ModelExplanation, leaf: Node, output: int) -> dict[str, Any]
     return {"intercept": leaf.intercept[output], "terms": terms}
 
 
-def _support(leaf: Node, t: int) -> dict[str, Any]:
+def _support(leaf: NodeExplanation, t: int) -> dict[str, Any]:
     """How many training rows of the leaf an indicator is 1 for: its coefficient rests on these.
 
     The model keeps the weighted share; where rows had weights it says nothing of their number.
@@ -270,7 +270,7 @@ def _support(leaf: Node, t: int) -> dict[str, Any]:
     return {"text": prose.rows_text(rows), "few": rows < _FEW_ROWS}
 
 
-def _mean_parts(model: ModelExplanation, leaf: Node) -> list[list[float]]:
+def _mean_parts(model: ModelExplanation, leaf: NodeExplanation) -> list[list[float]]:
     """What every column adds to the scores of the leaf's mean row: contributions start there."""
     column = {feature.name: feature.column for feature in model.features}
     out = np.zeros((len(model.features), len(model.outputs)))
@@ -300,7 +300,7 @@ def _curve(model: ModelExplanation, curve: Curve, density: Density) -> dict[str,
 # --- splits and their rivals ---------------------------------------------------------------------
 
 
-def _gains(node: Node) -> dict[str, Any]:
+def _gains(node: NodeExplanation) -> dict[str, Any]:
     assert node.split is not None
     return {
         "node": node.id,
@@ -311,7 +311,7 @@ def _gains(node: Node) -> dict[str, Any]:
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
-    points = candidate.curve
+    points = candidate.gains
     if len(points) > _CURVE_POINTS:
         best = max(range(len(points)), key=lambda k: points[k][1])
         some = np.linspace(0, len(points) - 1, _CURVE_POINTS).astype(int).tolist()

@@ -6,7 +6,7 @@ from typing import Any
 
 from glassleaf.errors import require
 from glassleaf.explanations.explain import explain
-from glassleaf.explanations.model import ModelExplanation, Node
+from glassleaf.explanations.model import ModelExplanation, NodeExplanation
 
 
 def leaf_table(estimator: Any) -> Any:
@@ -29,7 +29,7 @@ def leaf_records(explanation: ModelExplanation) -> list[dict[str, Any]]:
     return [_record(explanation, leaf) for leaf in explanation.leaves]
 
 
-def _record(explanation: ModelExplanation, leaf: Node) -> dict[str, Any]:
+def _record(explanation: ModelExplanation, leaf: NodeExplanation) -> dict[str, Any]:
     out: dict[str, Any] = {
         "leaf": leaf.leaf,
         "node": leaf.id,

@@ -15,7 +15,7 @@ from glassleaf.explanations.formulas import (
     ranges_intro,
     score_texts,
 )
-from glassleaf.explanations.model import Feature, ModelExplanation, Node
+from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
 
 
 def export_text(estimator: Any, max_terms: int | None = 6) -> str:
@@ -54,7 +54,7 @@ def _headline(explanation: ModelExplanation) -> str:
     )
 
 
-def _branches(explanation: ModelExplanation, node: Node, indent: str) -> list[str]:
+def _branches(explanation: ModelExplanation, node: NodeExplanation, indent: str) -> list[str]:
     if node.split is None:
         return []
     lines = []
@@ -70,7 +70,7 @@ def _branches(explanation: ModelExplanation, node: Node, indent: str) -> list[st
     return lines
 
 
-def _leaf(explanation: ModelExplanation, leaf: Node, max_terms: int | None) -> list[str]:
+def _leaf(explanation: ModelExplanation, leaf: NodeExplanation, max_terms: int | None) -> list[str]:
     rows = words.rows_and_share(leaf.rows, explanation.rows, leaf.share)
     return [
         f"Leaf {leaf.leaf}: {leaf.rule_text}",

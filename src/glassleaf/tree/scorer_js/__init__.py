@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from glassleaf.tree.plain import Leaf, PlainColumn, PlainModel, Split, Term
+from glassleaf.tree.plain import PlainColumn, PlainLeaf, PlainModel, PlainSplit, PlainTerm
 
 _SCORER = Path(__file__).with_name("scorer.js")
 
@@ -39,7 +39,7 @@ def model_data(model: PlainModel) -> dict[str, Any]:
         "classes": model.classes,
         "positive": model.positive if model.link == "logit" else None,
         "columns": [_column(column) for column in model.columns],
-        "nodes": [_leaf(n) if isinstance(n, Leaf) else _split(n) for n in model.nodes],
+        "nodes": [_leaf(n) if isinstance(n, PlainLeaf) else _split(n) for n in model.nodes],
     }
 
 
@@ -53,7 +53,7 @@ def _column(column: PlainColumn) -> dict[str, Any]:
     }
 
 
-def _split(split: Split) -> dict[str, Any]:
+def _split(split: PlainSplit) -> dict[str, Any]:
     is_number = split.threshold == split.threshold
     return {
         "column": split.column,
@@ -66,12 +66,12 @@ def _split(split: Split) -> dict[str, Any]:
     }
 
 
-def _leaf(leaf: Leaf) -> dict[str, Any]:
+def _leaf(leaf: PlainLeaf) -> dict[str, Any]:
     terms = [_term(term) for term in leaf.terms]
     return {"intercept": leaf.intercept, "terms": terms, "samples": leaf.n_samples}
 
 
-def _term(term: Term) -> dict[str, Any]:
+def _term(term: PlainTerm) -> dict[str, Any]:
     return {
         "column": term.column,
         "missing": term.missing,

@@ -15,8 +15,8 @@ import os
 from typing import Any
 
 from glassleaf.errors import ModelFileError
+from glassleaf.tree.file.json_schema import SchemaError, check, model_schema
 from glassleaf.tree.file.older import upgraded
-from glassleaf.tree.file.schema import SchemaError, check, model_schema
 
 Document = dict[str, Any]
 
@@ -158,7 +158,9 @@ def check_structure(document: Document) -> None:
     _check_terms(columns, terms)
     _check_nodes(columns, tree)
     _check_models(tree)
-    _require(("seen" in document) == ("candidates" in document), "records are not complete")
+    _require(
+        ("seen" in document) == ("candidates" in document), "the training record is not complete"
+    )
     if "candidates" in document:
         _check_candidates(columns, tree, document["candidates"])
 

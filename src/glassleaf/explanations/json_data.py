@@ -11,29 +11,29 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Record:
+class JsonData:
     """A frozen dataclass that can be turned into JSON."""
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as dicts, lists, numbers and text; infinity and NaN become None."""
-        out: dict[str, Any] = as_plain(self)
+        out: dict[str, Any] = json_ready(self)
         return out
 
 
-def as_plain(value: Any) -> Any:
+def json_ready(value: Any) -> Any:
     """What ``json.dumps`` takes and any JSON parser reads.
 
-    >>> as_plain({"a": np.float64(1.5), 2: (float("inf"), "b")})
+    >>> json_ready({"a": np.float64(1.5), 2: (float("inf"), "b")})
     {'a': 1.5, '2': [None, 'b']}
     """
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: as_plain(getattr(value, f.name)) for f in fields(value) if f.repr}
+        return {f.name: json_ready(getattr(value, f.name)) for f in fields(value) if f.repr}
     if isinstance(value, Mapping):
-        return {str(key): as_plain(item) for key, item in value.items()}
+        return {str(key): json_ready(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return as_plain(value.tolist())
+        return json_ready(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [as_plain(item) for item in value]
+        return [json_ready(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

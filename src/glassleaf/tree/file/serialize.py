@@ -1,4 +1,4 @@
-"""Fitted models to the content of model files and back; see ``content`` for the files."""
+"""Fitted models to documents, the content of model files, and back; see ``model_file``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from glassleaf.losses import Loss
 from glassleaf.tables.design import Terms
 from glassleaf.tables.table import Column
 from glassleaf.tree import plain
-from glassleaf.tree.file.content import FORMAT, VERSION, Document, arrays
+from glassleaf.tree.file.model_file import FORMAT, VERSION, Document, arrays
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.plain import PlainModel
-from glassleaf.tree.tree import Candidates, Seen, Tree
+from glassleaf.tree.tree import Candidates, TrainingRecord, Tree
 
 _CRITERIA: dict[str, Any] = {
     kind.__name__: kind
@@ -58,17 +58,17 @@ def model_document(model: FittedModel) -> Document:
         "columns": [_column(column) for column in tree.columns],
         "terms": {**_lists(tree.terms, "terms"), "n_terms": int(tree.terms.n_terms)},
         "tree": _lists(tree, "tree"),
-        **_records(tree),
+        **_record(tree),
     }
 
 
-def _records(tree: Tree) -> Document:
-    """What training saw, where the tree still knows."""
-    if tree.records is None:
+def _record(tree: Tree) -> Document:
+    """The training record, where the tree has one."""
+    if tree.training_record is None:
         return {}
     return {
-        "seen": _lists(tree.records, "seen"),
-        "candidates": _lists(tree.records.candidates, "candidates"),
+        "seen": _lists(tree.training_record, "seen"),
+        "candidates": _lists(tree.training_record.candidates, "candidates"),
     }
 
 
@@ -173,12 +173,12 @@ def from_document(document: Document) -> FittedModel:
         for c in document["columns"]
     )
     terms = Terms(**_arrays(document, "terms", single), n_terms=document["terms"]["n_terms"])
-    records = None
+    record = None
     if "seen" in document:
         candidates = Candidates(**_arrays(document, "candidates", single))
-        records = Seen(**_arrays(document, "seen", single), candidates=candidates)
+        record = TrainingRecord(**_arrays(document, "seen", single), candidates=candidates)
     arrays_of_tree = _arrays(document, "tree", single)
-    tree = Tree(columns=columns, terms=terms, **arrays_of_tree, records=records)
+    tree = Tree(columns=columns, terms=terms, **arrays_of_tree, training_record=record)
     return FittedModel(
         estimator=document["estimator"]["class"],
         parameters={

@@ -36,7 +36,7 @@ def check(value: Any, schema: Schema, root: Schema, where: str = "") -> None:
     >>> check([1, -2], {"type": "array", "items": {"minimum": 0}}, {})
     Traceback (most recent call last):
     ...
-    glassleaf.tree.file.schema.SchemaError: [1]: -2 is less than 0
+    glassleaf.tree.file.json_schema.SchemaError: [1]: -2 is less than 0
     """
     if "$ref" in schema:
         check(value, resolve(schema["$ref"], root), root, where)
