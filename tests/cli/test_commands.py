@@ -88,6 +88,13 @@ def drawn(estimator: Any, X: Any = None) -> str:
     return written.getvalue()
 
 
+def test_a_file_that_knows_no_spreads_is_drawn_without_bars() -> None:
+    estimator = glassleaf.load(Path(__file__).parents[1] / "fixtures" / "model_v1_regressor.json")
+    text = drawn(estimator)
+    assert text.count("leaf ") >= estimator.get_n_leaves() and "--data FILE" in text
+    assert not any("█" in line and "rows" not in line for line in text.splitlines())
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_column_by_its_rank_is_called_so(n_classes: int) -> None:
     rng = np.random.default_rng(0)

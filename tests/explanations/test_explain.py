@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import glassleaf
 from glassleaf import ModelTreeRegressor, explain, leaf_table
-from glassleaf.explanations.effects import effect_line
+from glassleaf.explanations.effect_lines import effect_line
 from glassleaf.explanations.formulas import formula, score_texts
 from glassleaf.explanations.rules import Condition, split_conditions
 from glassleaf.show.text.model import model_text

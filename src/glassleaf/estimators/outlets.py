@@ -15,8 +15,7 @@ from glassleaf.errors import ExportError
 from glassleaf.tree.file import model_file
 from glassleaf.tree.file.atomic import write_atomically
 from glassleaf.tree.file.serialize import plain_model, to_document
-from glassleaf.tree.fitted import ModelOwner, fitted_model
-from glassleaf.tree.plain import PlainModel
+from glassleaf.tree.fitted import ModelOwner, NoCoefficientsError, fitted_model, linear_model
 from glassleaf.tree.scorer import Scorer
 
 if TYPE_CHECKING:
@@ -40,12 +39,12 @@ class Deployable(ModelOwner):
 
     def _tree_html(self) -> str:
         """The fitted tree for a notebook; nothing where there is none to draw."""
-        tree_html = import_module("glassleaf.show.notebook").tree_html
         try:
-            model = fitted_model(self)
-            return str(tree_html(plain_model(model), model.tree))
-        except (NotFittedError, ExportError):
+            model = linear_model(self)
+        except (NotFittedError, NoCoefficientsError):
             return ""
+        explanation = import_module("glassleaf.explanations.drawable").drawable(model)
+        return str(import_module("glassleaf.show.notebook").tree_html(explanation))
 
     def parameters_to_keep(self) -> dict[str, Any]:
         """The parameters that a file or a fitted model keeps: no connection to a cluster."""
@@ -125,11 +124,8 @@ class Deployable(ModelOwner):
         """
         # Loaded when asked for: it needs scipy's distributions, which take their time.
         make_report = import_module("glassleaf.show.report").make_report
-        try:
-            scored: PlainModel | str = plain_model(fitted_model(self))
-        except ExportError as error:
-            scored = str(error)
         report: Report = make_report(
-            self, scored, X, y, sample_weight, target=target, title=title, date=date, seen=seen
-        )
+            linear_model(self), import_module("glassleaf.show.settings").changed_parameters(self), X, y, sample_weight,
+            target=target, title=title, date=date, seen=seen,
+        )  # fmt: skip
         return report

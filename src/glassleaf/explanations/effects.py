@@ -1,106 +1,120 @@
-"""What a number adds to the score of a leaf along its values: its line and its curve together."""
+"""Effects: a node's model as a sum over features, each relative to its mean in the node.
+
+The raw score of a row is ``center[leaf] + sum(effects)``: the score of the leaf's mean row, plus
+one effect per column. Effects are taken relative to the mean so that they can be read, and so that
+columns with a mean of 1e6 lose no digits.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explanations.curves import Points, to_raw, to_term
-from glassleaf.explanations.json_data import JsonData
-from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
+from glassleaf._kernels import shapley as _kernels
+from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 
-# A feature that goes back by at most this share of its whole way still has a direction.
-_WAY_BACK = 0.1
-
 
 @dataclass(frozen=True)
-class EffectLine(JsonData):
-    """What a feature adds in a leaf: ``points`` are (raw value, added), linear between them.
+class Additive:
+    """The models of all nodes in this form; ``arguments`` is what the kernels read."""
 
-    The values are those that the leaf may hold and training saw. What is added is relative to the
-    feature's mean in the leaf: the contributions of ``explain(model, X)``.
+    tree: Tree
+    center: Floats  # (nodes, outputs): raw score of the node's mean row
+    arguments: tuple[Any, ...]
+
+    def effects(self, matrix: Floats, nodes: NDArray[np.int64]) -> Floats:
+        """What every column adds to every row in its node, shape (rows, columns, outputs)."""
+        out = np.empty((*matrix.shape, self.center.shape[1]))
+        transformed = self.tree.terms.transformed(matrix)
+        for node in np.unique(nodes):
+            here = nodes == node
+            Z = np.ascontiguousarray(transformed[here].T)
+            out[here] = self.node_effects(Z, int(node)).transpose(2, 0, 1)
+        return out
+
+    def node_effects(self, Z: Floats, node: int) -> Floats:
+        """The same for rows of one node, which lie along the last axis; Z is transformed."""
+        out = np.empty((len(Z), self.center.shape[1], Z.shape[1]))
+        _kernels.effects(Z, node, *self.arguments, out)
+        return out
+
+
+def additive(tree: Tree) -> Additive:
+    """Prepare a tree with linear models."""
+    terms, n_nodes = tree.terms, tree.node_count
+    n_outputs = 1 if tree.coef.ndim == 2 else tree.coef.shape[1]
+    coef = np.ascontiguousarray(tree.coef.reshape(n_nodes, n_outputs, -1))
+    intercept = tree.intercept.reshape(n_nodes, n_outputs)
+    mean = tree.record.mean
+    center = intercept + np.einsum("nkt,nt->nk", coef, mean)
+    shift = np.zeros((n_nodes, len(tree.columns), n_outputs))
+    for column in range(len(tree.columns)):
+        fixed = indicator_terms(tree, column) + curve_terms(tree, column)
+        shift[:, column] = np.einsum("nkt,nt->nk", coef[:, :, fixed], mean[:, fixed])
+    arguments = (
+        coef, mean, shift, tree.clamp_low, tree.clamp_high,
+        terms.first_term, terms.is_category, terms.missing_term, terms.fill,
+        terms.curve_term, terms.first_point, terms.point_x, terms.point_z,
+    )  # fmt: skip
+    return Additive(tree, center, arguments)
+
+
+def indicator_terms(tree: Tree, column: int) -> list[int]:
+    """The terms of a column that are 0 or 1: its categories, and "is missing"."""
+    terms = tree.terms
+    first, missing = int(terms.first_term[column]), int(terms.missing_term[column])
+    found = []
+    if first >= 0 and terms.is_category[column]:
+        found += list(range(first, first + len(tree.columns[column].categories or ())))
+    return found + [missing] * (missing >= 0)
+
+
+def curve_terms(tree: Tree, column: int) -> list[int]:
+    """The term of a column that is its curve, if it has one."""
+    curve = int(tree.terms.curve_term[column])
+    return [curve] * (curve >= 0)
+
+
+def strengths(tree: Tree) -> Floats:
+    """Standard deviation of what every column adds in every node, shape (nodes, columns, outputs).
+
+    For a number this is ``|coef| * spread``, the bars of the paper. The categories of a column are
+    indicators of which one is 1, so that their variance follows from their means; "is missing",
+    the number it replaces and its curve are taken together.
     """
-
-    leaf: int
-    feature: str
-    points: Points
-
-
-def effect_lines(
-    explanation: ModelExplanation, name: str, output: int = 0
-) -> tuple[EffectLine, ...]:
-    """A numeric feature in all leaves; with several classes, what it adds to the score of one."""
-    return tuple(effect_line(explanation, leaf, name, output) for leaf in explanation.leaves)
-
-
-def effect_line(
-    explanation: ModelExplanation, leaf: NodeExplanation, name: str, output: int = 0
-) -> EffectLine:
-    """A numeric feature in one leaf."""
-    feature = explanation.feature[name]
-    low, high = leaf_range(leaf, feature)
-    kinks = [x for x, _ in feature.knots or ()]
-    if name in explanation.curve:
-        kinks += [x for x, _ in explanation.curve[name].points]
-    inside = np.array([x for x in kinks if low < x < high])
-    values = np.unique(np.concatenate([[low], inside, [high]]))
-    clamped = np.clip(to_term(values, feature.knots), *leaf.clamp[feature.column])
-    added = np.zeros(len(values))
-    for t, term in enumerate(explanation.terms):
-        if term.feature == name:
-            own = np.zeros(len(values))
-            if term.kind == "number":
-                own = clamped
-            elif term.kind == "curve":
-                own = explanation.curve[name].at(clamped)
-            added += leaf.coef[output][t] * (own - leaf.mean[t])
-    points = tuple(zip(values.tolist(), added.tolist(), strict=True))
-    return EffectLine(leaf.leaf or 0, name, points)
-
-
-def leaf_range(leaf: NodeExplanation, feature: Feature) -> tuple[float, float]:
-    """What a leaf may hold of a number, as far as it is known: by training, rule and clamp."""
-    low, high = feature.low, feature.high
-    if np.isnan(low):
-        return feature.fill, feature.fill
-    for condition in leaf.rule:
-        if condition.column == feature.column:
-            low, high = max(low, condition.low), min(high, condition.high)
-    clamp = np.array(leaf.clamp[feature.column])
-    if np.isfinite(clamp).all():
-        ends = to_raw(clamp, feature.knots)
-        low, high = max(low, float(ends[0])), min(high, float(ends[1]))
-    return (low, high) if low <= high else (high, high)
-
-
-def direction(
-    explanation: ModelExplanation, leaf: NodeExplanation, name: str, output: int = 0
-) -> int:
-    """Whether larger values raise (1) or lower (-1) the score in a leaf; 0: it goes up and down."""
-    feature = explanation.feature[name]
-    if feature.categories is not None:
-        return 0
-    steps = np.diff([added for _, added in effect_line(explanation, leaf, name, output).points])
-    up, down = steps[steps > 0].sum(), -steps[steps < 0].sum()
-    if min(up, down) > _WAY_BACK * (up + down):
-        return 0
-    return 1 if up >= down else -1
-
-
-def strength_in(
-    explanation: ModelExplanation, leaf: NodeExplanation, name: str, output: int
-) -> float:
-    """Spread of what a number adds to one of several scores, without its "is missing"."""
-    coef, spread = leaf.coef[output], leaf.spread
-    own = {term.kind: t for t, term in enumerate(explanation.terms) if term.feature == name}
-    line = coef[own["number"]]
-    variance = (line * spread[own["number"]]) ** 2
-    if "curve" in own:
-        bend = coef[own["curve"]]
-        variance += (bend * spread[own["curve"]]) ** 2
-        variance += 2 * line * bend * leaf.bend[explanation.feature[name].column]
-    return float(np.sqrt(max(variance, 0.0)))
+    terms, n_nodes = tree.terms, tree.node_count
+    n_outputs = 1 if tree.coef.ndim == 2 else tree.coef.shape[1]
+    coef = tree.coef.reshape(n_nodes, n_outputs, -1)
+    mean, spread = tree.record.mean[:, None, :], tree.record.spread[:, None, :]
+    out = np.zeros((n_nodes, len(tree.columns), n_outputs))
+    for column in range(len(tree.columns)):
+        indicators = indicator_terms(tree, column)
+        weights, shares = coef[:, :, indicators], mean[:, :, indicators]
+        variance = (weights**2 * shares).sum(axis=2) - (weights * shares).sum(axis=2) ** 2
+        first = int(terms.first_term[column])
+        if first >= 0 and not terms.is_category[column]:
+            own = coef[:, :, first]
+            variance = variance + (own * spread[:, :, first]) ** 2
+            # A missing number counts as the mean over all rows, not of the node.
+            filled = np.clip(
+                terms.fill[column], tree.clamp_low[:, column], tree.clamp_high[:, column]
+            )
+            if indicators:
+                away = shares[:, :, 0] * (filled[:, None] - mean[:, :, first])
+                variance = variance + 2 * own * weights[:, :, 0] * away
+            curve = terms.curve(column)
+            if curve is not None:
+                (term,) = curve_terms(tree, column)
+                bend = coef[:, :, term]
+                variance = variance + (bend * spread[:, :, term]) ** 2
+                variance = variance + 2 * own * bend * tree.record.bend[:, column, None]
+                if indicators:
+                    away = shares[:, :, 0] * (curve(filled)[:, None] - mean[:, :, term])
+                    variance = variance + 2 * bend * weights[:, :, 0] * away
+        out[:, column] = np.sqrt(np.maximum(variance, 0.0))
+    return out

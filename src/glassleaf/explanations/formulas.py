@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.curves import Curve, to_raw
 from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
-from glassleaf.explanations.terms import Term
+from glassleaf.explanations.terms import Curve, Term, to_raw
 
 Knots = Sequence[tuple[float, float]]
 
@@ -39,10 +38,8 @@ def score_texts(
     """The formulas of a leaf: ``score = ...``, one for each score; then the ranges in them."""
     lines, shown = [], set[int]()
     for k, output in enumerate(explanation.outputs):
-        order, rest = _shown_terms(explanation, leaf, k, max_terms)
-        terms = [(t, _bare_text(explanation, explanation.terms[t])) for t in order]
-        lines.append(f"score{of_output(output)} = {_sum_text(leaf, k, terms, rest)}")
-        shown.update(order)
+        lines.append(f"score{of_output(output)} = {bare_formula(explanation, leaf, k, max_terms)}")
+        shown.update(_shown_terms(explanation, leaf, k, max_terms)[0])
     ranges = _range_texts(explanation, leaf, sorted(shown))
     return [*lines, f"within {', '.join(ranges)}"] if ranges else lines
 
@@ -99,6 +96,15 @@ def formula(
     """The score of a node as a sum in raw units, the most influential terms first."""
     shown, rest = _shown_terms(explanation, node, output, max_terms)
     terms = [(t, term_text(explanation, explanation.terms[t], node)) for t in shown]
+    return _sum_text(node, output, terms, rest)
+
+
+def bare_formula(
+    explanation: ModelExplanation, node: NodeExplanation, output: int, max_terms: int | None
+) -> str:
+    """The same without the ranges of its numbers."""
+    shown, rest = _shown_terms(explanation, node, output, max_terms)
+    terms = [(t, _bare_text(explanation, explanation.terms[t])) for t in shown]
     return _sum_text(node, output, terms, rest)
 
 

@@ -12,7 +12,7 @@ from glassleaf.checks import row_weights
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.explanations.scores import error_of_mean, mean
-from glassleaf.explanations.slices import output_name
+from glassleaf.explanations.targets import target_of_output
 from glassleaf.tree.fitted import FittedModel
 
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ def score_leaves(
     The bins are groups of about equal weight, in the order of the predictions.
     """
     matrix = model.matrix(X)
-    target = target_numbers(model, y, output, len(matrix))
+    target = target_of_output(model, y, output, len(matrix))
     weights = row_weights(weight, len(target))
     nodes = model.tree.apply(matrix)
     predicted = model.prediction(model.tree.raw(matrix, nodes))[:, output]
@@ -82,24 +82,7 @@ def score_leaves(
         for rows in equal_groups(predicted, weights, n_bins)
     )
     are_shares = model.classes is not None
-    return LeafScores(tuple(found), overall, output_name(model, output), bins, are_shares)
-
-
-def target_numbers(model: FittedModel, y: Any, output: int, n_rows: int) -> Floats:
-    """y as numbers; for classes 1 where it is the class of the output."""
-    given = entries(y, n_rows)
-    if model.classes is None:
-        return given.astype(np.float64)
-    label = model.classes[output]
-    return np.array([value == label for value in given.tolist()], dtype=np.float64)
-
-
-def entries(y: Any, n_rows: int) -> NDArray[Any]:
-    """y as a flat array, which must have an entry for every row."""
-    given = np.asarray(y).ravel()
-    if len(given) != n_rows:
-        raise ValueError(f"y has {len(given)} entries, but X has {n_rows} rows.")
-    return given
+    return LeafScores(tuple(found), overall, model.output_name(output), bins, are_shares)
 
 
 def equal_groups(predicted: Floats, weight: Floats, n_groups: int) -> list[NDArray[np.int64]]:

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explanations.additive import additive, strengths
-from glassleaf.explanations.curves import Curve, all_curves
+from glassleaf.explanations.effects import additive, strengths
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.rules import (
     Condition,
@@ -31,7 +30,7 @@ from glassleaf.explanations.rules import (
     rule_text,
     split_conditions,
 )
-from glassleaf.explanations.terms import Term, all_terms
+from glassleaf.explanations.terms import Curve, Term, all_curves, all_terms
 from glassleaf.tree.fitted import FittedModel, python_value
 from glassleaf.tree.tree import LEAF, Tree
 
@@ -86,6 +85,11 @@ class SplitExplanation(JsonData):
     otherwise: Condition
     gain: float
     candidates: tuple[Candidate, ...]
+
+    @property
+    def sides(self) -> tuple[tuple[int, Condition], tuple[int, Condition]]:
+        """Both children, each with what it asks."""
+        return (self.left, self.condition), (self.right, self.otherwise)
 
     @property
     def runners_up(self) -> tuple[Candidate, ...]:

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from glassleaf.errors import describe
 from glassleaf.explanations import words
-from glassleaf.explanations.additive import additive
+from glassleaf.explanations.effects import additive
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.shapley import Game
-from glassleaf.explanations.slices import typical_row
 from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.tree import Tree
 
@@ -206,7 +205,7 @@ class _Background:
         self.model, self.output = model, output
         self.game = Game(model, background)
         self.parts = _relative(self.game.all_values(matrix), output)
-        self.typical = typical_row(model.tree, background)
+        self.typical = model.typical_row(background)
         self.tried = [self._values_of(background, j) for j in range(matrix.shape[1])]
 
     def _values_of(self, background: Floats, column: int) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.explanations import words
-from glassleaf.explanations.additive import additive
+from glassleaf.explanations.effects import additive
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.rules import Condition, all_rules, rule_text, split_conditions
 from glassleaf.explanations.shapley import shapley

@@ -118,12 +118,12 @@ def split_conditions(tree: Tree, node: int) -> tuple[Condition, Condition]:
 
 
 def _has_missing(tree: Tree, node: int) -> bool:
-    """Whether training saw missing values at a split; a tree without records may have."""
+    """Whether training saw missing values at a split; it may have where no record says."""
     if tree.training_record is None:
         return True
     candidates = tree.training_record.candidates
     own = (candidates.node == node) & (candidates.feature == tree.feature[node])
-    return bool(candidates.has_missing[own].any())
+    return bool(candidates.has_missing[own].any() or not own.any())
 
 
 def candidate_condition(tree: Tree, candidates: Candidates, k: int) -> Condition:

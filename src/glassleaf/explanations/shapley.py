@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from glassleaf._kernels import shapley as _kernels
 from glassleaf.errors import require
-from glassleaf.explanations.additive import Additive, additive
+from glassleaf.explanations.effects import Additive, additive
 from glassleaf.explanations.rules import Condition, all_rules
 from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.tree import Tree

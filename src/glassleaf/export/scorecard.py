@@ -121,14 +121,15 @@ def to_scorecard(
     -------
     Scorecard
     """
-    model = plain_model(fitted_model(estimator))
+    fitted = fitted_model(estimator)
+    model = plain_model(fitted)
     if model.link == "softmax":
         raise ExportError("A scorecard has one score, and this model has one for every class.")
     for name, value in (("base_odds", base_odds), ("pdo", pdo)):
         if not value > 0 or not isfinite(value):
             raise ValueError(f"{name}={describe(value)} must be a number > 0.")
     factor, offset, good = _scale(model, base_score, base_odds, pdo, good)
-    rules, out = all_rules(estimator.tree_), []
+    rules, out = all_rules(fitted.tree), []
     for number, (leaf, _) in enumerate(model.paths(), 1):
         segment = rule_text(rules[leaf.node])
         for column, attribute, above, up_to, points, per_unit in _card(model, leaf):

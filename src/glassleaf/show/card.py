@@ -17,7 +17,6 @@ from glassleaf.explanations import words
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.formulas import formula, function_lists, link_text, without_ends
 from glassleaf.explanations.json_data import JsonData
-from glassleaf.explanations.leaf_scores import target_numbers
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.scores import (
     auc_of_class,
@@ -27,6 +26,7 @@ from glassleaf.explanations.scores import (
     mean_error,
     root_mean_squared_error,
 )
+from glassleaf.explanations.targets import target_of_output
 from glassleaf.show.settings import changed_parameters
 from glassleaf.show.text.markdown import escaped, table
 from glassleaf.show.text.model import check_max_terms, seen_text, target_text
@@ -90,7 +90,7 @@ def group_scores(
     column = by if isinstance(by, str) else str(getattr(by, "name", None) or "")
     weight = row_weights(sample_weight, len(matrix))
     output = _favorable_output(model, favorable)
-    target = target_numbers(model, y, output, len(matrix))
+    target = target_of_output(model, y, output, len(matrix))
     found = {}
     for name in dict.fromkeys(groups.tolist()):
         here = groups == name
@@ -199,11 +199,12 @@ def model_card(
     """
     check_max_terms(max_terms)
     explanation = explain(estimator)
+    origin = _origin(explanation, type(estimator).__name__, changed_parameters(estimator))
     open_question = "*To be filled in.*"
     parts = [
         f"# {escaped(name, 200)}",
         "## Purpose\n\n" + (escaped(purpose, 10_000) or open_question),
-        "## Model\n\n" + _model_part(estimator, explanation),
+        "## Model\n\n" + _model_part(explanation, origin),
         "## Training data\n\n" + _data_part(explanation, escaped(data, 10_000) or open_question),
         "## Performance\n\n" + _score_part(scores) + _group_part(groups),
         "## What it says\n\n" + _leaf_part(explanation, max_terms),
@@ -216,7 +217,15 @@ def model_card(
     return "\n\n".join(parts) + "\n"
 
 
-def _model_part(estimator: Any, explanation: ModelExplanation) -> str:
+def _origin(explanation: ModelExplanation, estimator: str, settings: Mapping[str, str]) -> str:
+    given = ", ".join(f"{name}={value}" for name, value in settings.items())
+    return (
+        f"{estimator}({given}), fitted with the loss {explanation.loss}; all other"
+        f" settings on which results depend are the defaults. Written by glassleaf {__version__}."
+    )
+
+
+def _model_part(explanation: ModelExplanation, origin: str) -> str:
     n, depth = len(explanation.leaves), max(node.depth for node in explanation.nodes)
     shape = (
         f"A decision tree with {n} leaves (depth {depth}) and a formula in each of them."
@@ -224,11 +233,6 @@ def _model_part(estimator: Any, explanation: ModelExplanation) -> str:
         else "A single formula; no question is asked before."
     )
     link = link_text(explanation.link, explanation.positive_class)
-    given = ", ".join(f"{name}={value}" for name, value in changed_parameters(estimator).items())
-    origin = (
-        f"{type(estimator).__name__}({given}), fitted with the loss {explanation.loss}; all other"
-        f" settings on which results depend are the defaults. Written by glassleaf {__version__}."
-    )
     return f"{shape} {escaped(link, 500)}.\n\n{escaped(origin, 3000)}"
 
 

@@ -169,6 +169,22 @@ class FittedModel:
         found = self.loss.inverse_link(given)
         return found[:, None] if found.ndim == 1 else found
 
+    def output_name(self, output: int) -> str:
+        """What a prediction is called."""
+        return "prediction" if self.classes is None else f"P({self.classes[output]})"
+
+    def typical_row(self, matrix: Floats) -> Floats:
+        """Median of every number, most frequent category; missing where nothing is known."""
+        out = np.full(matrix.shape[1], np.nan)
+        for j, column in enumerate(self.tree.columns):
+            known = matrix[~np.isnan(matrix[:, j]), j]
+            if len(known) and column.is_categorical:
+                values, counts = np.unique(known, return_counts=True)
+                out[j] = values[np.argmax(counts)]
+            elif len(known):
+                out[j] = np.median(known)
+        return out
+
     def position(self, feature: Any, parameter: str) -> int:
         """The column that a name or a position means."""
         names = self.names

@@ -19,7 +19,7 @@ from sklearn import metrics
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.explanations import scores
-from glassleaf.show.report import classes, densities, intervals, make_report
+from glassleaf.show.report import Report, classes, densities, intervals
 from glassleaf.show.report.data_notes import stability
 from glassleaf.show.report.view import page_view
 
@@ -466,7 +466,7 @@ def test_page_is_one_file_that_may_run_nothing_but_its_own_script(tmp_path):
 def test_model_that_cannot_be_scored_in_a_page_still_has_a_report(rng):
     X = rng.normal(size=(300, 2))
     model = ModelTreeRegressor(max_depth=1, n_jobs=1).fit(X, X[:, 0])
-    view = embedded(make_report(model, "because", X, X[:, 0]).html())
+    view = embedded(Report(model.report(X, X[:, 0]).contents, "because").html())
     assert view["model"] is None and view["no_model"] == "because"
 
 

@@ -25,7 +25,7 @@ from glassleaf.explanations import words
 from glassleaf.explanations.counterfactuals.goals import Goal, goal_of
 from glassleaf.explanations.counterfactuals.nearest import nearest_in_pieces, nearest_point
 from glassleaf.explanations.json_data import JsonData
-from glassleaf.explanations.slices import kink_values
+from glassleaf.explanations.kinks import kink_values
 from glassleaf.tree.fitted import FittedModel, linear_model
 
 Floats = NDArray[np.float64]

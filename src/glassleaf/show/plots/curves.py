@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.curves import to_raw
-from glassleaf.explanations.effects import effect_lines
+from glassleaf.explanations.effect_lines import effect_lines
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.model import ModelExplanation
+from glassleaf.explanations.terms import to_raw
 from glassleaf.show.plots.style import (
     FAINT,
     INK,

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from glassleaf.explanations.slices import Dependence, dependence_of
+from glassleaf.explanations.dependence import Dependence, dependence_of
 from glassleaf.show.plots.style import (
     FAINT,
     NEGATIVE,

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explanations.leaf_scores import target_numbers
-from glassleaf.explanations.slices import Slice, slice_of
+from glassleaf.explanations.dependence import Slice, slice_of
+from glassleaf.explanations.targets import target_of_output
 from glassleaf.show.plots.style import INK, label, new_axes
 from glassleaf.tree.fitted import linear_model
 
@@ -86,7 +86,7 @@ class RegionDisplay:
         shown = model.positive if output is None else output
         surface = slice_of(model, matrix, columns, row, _POINTS, shown)
         some = np.linspace(0, len(matrix) - 1, min(max_points, len(matrix))).astype(int)
-        colors = None if y is None else target_numbers(model, y, shown, len(matrix))[some]
+        colors = None if y is None else target_of_output(model, y, shown, len(matrix))[some]
         return cls(surface, matrix[some][:, list(columns)], colors, shown).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.effects import direction, strength_in
+from glassleaf.explanations.effect_lines import direction, strength_in
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.model import ModelExplanation, NodeExplanation
 from glassleaf.show.plots.style import (
@@ -114,10 +114,7 @@ class TreeDisplay:
         for node in self.explanation.splits:
             assert node.split is not None
             x, y = places[node.id]
-            for child, condition in (
-                (node.split.left, node.split.condition),
-                (node.split.right, node.split.otherwise),
-            ):
+            for child, condition in node.split.sides:
                 end_x, end_y = places[child]
                 self.ax_.plot([x, x, end_x], [y, end_y, end_y], color=NEUTRAL, lw=1, zorder=1)
                 self.ax_.text(

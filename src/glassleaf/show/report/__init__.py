@@ -8,11 +8,14 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from glassleaf.errors import ExportError
 from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents, gather
 from glassleaf.show.report.markdown import to_markdown
 from glassleaf.show.report.page import to_html
 from glassleaf.tree.file.atomic import write_atomically
+from glassleaf.tree.file.serialize import plain_model
+from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.plain import PlainModel
 
 __all__ = ["Contents", "Report", "make_report"]
@@ -59,8 +62,8 @@ class Report:
 
 
 def make_report(
-    estimator: Any,
-    scored: PlainModel | str,
+    model: FittedModel,
+    settings: dict[str, str],
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -70,8 +73,18 @@ def make_report(
     date: str | datetime.date | None = None,
     seen: bool = False,
 ) -> Report:
-    """Gather the report of a fitted estimator on test rows or, if ``seen``, on those of its fit."""
+    """Gather the report of a model on test rows or, if ``seen``, on those of its fit.
+
+    ``settings`` are the parameters of the estimator that differ from their defaults.
+    """
     contents = gather(
-        estimator, X, y, sample_weight, target=target, title=title, date=date, seen=seen
+        model, settings, X, y, sample_weight, target=target, title=title, date=date, seen=seen
     )
-    return Report(contents, scored)
+    return Report(contents, _scored(model))
+
+
+def _scored(model: FittedModel) -> PlainModel | str:
+    try:
+        return plain_model(model)
+    except ExportError as error:
+        return str(error)

@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 from glassleaf._version import __version__
 from glassleaf.checks import row_weights
 from glassleaf.errors import describe
-from glassleaf.explanations.explain import explain
 from glassleaf.explanations.json_data import JsonData
-from glassleaf.explanations.leaf_scores import entries
-from glassleaf.explanations.model import ModelExplanation
+from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.explanations.scores import effective_rows
-from glassleaf.explanations.slices import typical_row
+from glassleaf.explanations.targets import all_targets
 from glassleaf.show.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.show.report.data_notes import DataNotes, data_notes
 from glassleaf.show.report.densities import Density, densities
 from glassleaf.show.report.leaves import CalibrationBin, LeavesOnTest, calibration, leaves_on_test
 from glassleaf.show.report.scores import Score, model_scores
-from glassleaf.show.settings import changed_parameters
-from glassleaf.tree.fitted import FittedModel, linear_model
+from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.tree import term_matrix
 
 Floats = NDArray[np.float64]
@@ -86,7 +83,8 @@ class Contents(JsonData):
 
 
 def gather(
-    estimator: Any,
+    model: FittedModel,
+    settings: dict[str, str],
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -100,13 +98,13 @@ def gather(
     if not isinstance(seen, (bool, np.bool_)):
         raise TypeError(f"seen={describe(seen)} must be True or False.")
     name = _target_name(target, y)
-    model, explanation = linear_model(estimator), explain(estimator)
+    explanation = explain_model(model)
     matrix = model.matrix(X)
     if not len(matrix):
         raise ValueError("X has no rows; a report needs some to test the model on.")
     given = row_weights(sample_weight, len(matrix))
     used = np.flatnonzero(given)
-    truth, matrix = _target(model, y, len(matrix))[used], matrix[used]
+    truth, matrix = all_targets(model, y, len(matrix))[used], matrix[used]
     weight = given[used] / given.max()  # squares of them neither overflow nor vanish
     nodes = model.tree.apply(matrix)
     seen = bool(seen) or _are_those_of_the_fit(model, matrix, nodes, weight)
@@ -118,8 +116,8 @@ def gather(
         target=name,
         version=__version__,
         date=_date(date),
-        estimator=type(estimator).__name__,
-        settings=changed_parameters(estimator),
+        estimator=model.estimator,
+        settings=settings,
         seen=seen,
         rows=len(matrix),
         weights=None
@@ -181,25 +179,6 @@ def _date(given: str | datetime.date | None) -> str:
     return given or ""
 
 
-def _target(model: FittedModel, y: Any, n_rows: int) -> Floats:
-    """y as numbers, or as positions of the classes."""
-    given = entries(y, n_rows)
-    if model.classes is None:
-        target = given.astype(np.float64)
-        if not np.isfinite(target).all():
-            raise ValueError("y holds missing or infinite values; leave those rows out.")
-        model.loss.check_target(target)
-        return target
-    position = {label: k for k, label in enumerate(model.classes)}
-    labels = given.tolist()
-    unknown = next((label for label in labels if label not in position), None)
-    if unknown is not None or None in labels:
-        raise ValueError(
-            f"y holds {describe(unknown)}, which is not one of the classes the model knows."
-        )
-    return np.array([position[label] for label in labels], dtype=np.float64)
-
-
 def _examples(
     model: FittedModel,
     explanation: ModelExplanation,
@@ -228,7 +207,7 @@ def _examples(
 
 def _typical(model: FittedModel, matrix: Floats) -> tuple[Any, ...]:
     """Medians with six digits, which are enough to start from, and most frequent categories."""
-    found = _values(model, typical_row(model.tree, matrix))
+    found = _values(model, model.typical_row(matrix))
     return tuple(float(f"{x:.6g}") if isinstance(x, float) else x for x in found)
 
 

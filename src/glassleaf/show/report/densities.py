@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.explanations.curves import Curve
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import Feature, ModelExplanation
+from glassleaf.explanations.terms import Curve
 
 Floats = NDArray[np.float64]
 

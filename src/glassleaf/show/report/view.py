@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.curves import Curve, to_raw
 from glassleaf.explanations.formulas import (
     SCALES_INTRO,
     link_text,
@@ -23,6 +22,7 @@ from glassleaf.explanations.formulas import (
 from glassleaf.explanations.json_data import json_ready
 from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, NodeExplanation
 from glassleaf.explanations.rules import Condition, rule_texts
+from glassleaf.explanations.terms import Curve, to_raw
 from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.densities import Density
@@ -202,8 +202,8 @@ def _node(model: ModelExplanation, node: NodeExplanation) -> dict[str, Any]:
         "brief": _brief(model, node.target),
         "sides": None
         if split is None
-        else [condition_parts(split.condition), condition_parts(split.otherwise)],
-        "children": None if split is None else [split.left, split.right],
+        else [condition_parts(condition) for _, condition in split.sides],
+        "children": None if split is None else [child for child, _ in split.sides],
         "feature": None if split is None else words.name(split.feature),
     }
 

@@ -57,16 +57,13 @@ def _headline(explanation: ModelExplanation) -> str:
 def _branches(explanation: ModelExplanation, node: NodeExplanation, indent: str) -> list[str]:
     if node.split is None:
         return []
-    lines = []
-    sides = (
-        (node.split.left, node.split.condition, f"   (gain {words.number(node.split.gain, 4)})"),
-        (node.split.right, node.split.otherwise, ""),
-    )
-    for child_id, condition, note in sides:
+    lines, note = [], f"   (gain {words.number(node.split.gain, 4)})"
+    for child_id, condition in node.split.sides:
         child = explanation.nodes[child_id]
         end = f": leaf {child.leaf} ({child.rows:,} rows)" if child.leaf else ""
         lines.append(f"{indent}{condition.text}{end}{note}")
         lines += _branches(explanation, child, indent + "|   ")
+        note = ""
     return lines
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.tables.cells import ANY_NUMBER
+from glassleaf.explanations.kinks import kink_values, split_values
 from glassleaf.tree.fitted import FittedModel
-from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
 
@@ -63,7 +62,7 @@ def slice_of(
             raise ValueError(
                 f"features names {model.names[column]!r}, a category; regions need two numbers."
             )
-    typical = typical_row(model.tree, matrix) if row is None else row
+    typical = model.typical_row(matrix) if row is None else row
     x, y = (np.linspace(*shown_range(matrix[:, column]), n_points) for column in columns)
     grid = np.tile(typical, (n_points * n_points, 1))
     grid[:, columns[0]] = np.tile(x, n_points)
@@ -78,7 +77,7 @@ def slice_of(
         leaf=np.array([number[leaf] for leaf in leaves.tolist()]).reshape(shape),
         prediction=prediction.reshape(shape),
         classes=model.classes,
-        output_name=output_name(model, output),
+        output_name=model.output_name(output),
     )
 
 
@@ -111,47 +110,8 @@ def dependence_of(
         rows=found[:: max(1, len(found) // 30)],
         kinks=kinks,
         seen=seen[~np.isnan(seen)],
-        output_name=output_name(model, output),
+        output_name=model.output_name(output),
     )
-
-
-def output_name(model: FittedModel, output: int) -> str:
-    """What a prediction is called."""
-    return "prediction" if model.classes is None else f"P({model.classes[output]})"
-
-
-def split_values(tree: Tree, column: int) -> list[float]:
-    """The thresholds of a numeric column, ascending."""
-    own = tree.threshold[(tree.feature == column) & (tree.left != LEAF)]
-    return sorted({float(threshold) for threshold in own if threshold < ANY_NUMBER})
-
-
-def kink_values(tree: Tree, column: int) -> list[float]:
-    """All values of a numeric column between which every raw score is linear, ascending."""
-    points = set(split_values(tree, column))
-    clamps = [tree.clamp_low[:, column], tree.clamp_high[:, column]]
-    ends = np.unique(np.concatenate(clamps)[np.isfinite(np.concatenate(clamps))])
-    knots, curve = tree.terms.knots(column), tree.terms.curve(column)
-    if curve is not None:
-        ends = np.union1d(ends, curve.x)
-    if knots is not None:
-        points |= set(knots.x.tolist())
-        inside = (ends >= knots.z[0]) & (ends <= knots.z[-1])
-        ends = knots.inverse(ends[inside])
-    return sorted(points | set(ends.tolist()))
-
-
-def typical_row(tree: Tree, matrix: Floats) -> Floats:
-    """Median of every number, most frequent category; missing where nothing is known."""
-    out = np.full(matrix.shape[1], np.nan)
-    for j, column in enumerate(tree.columns):
-        seen = matrix[~np.isnan(matrix[:, j]), j]
-        if len(seen) and column.is_categorical:
-            values, counts = np.unique(seen, return_counts=True)
-            out[j] = values[np.argmax(counts)]
-        elif len(seen):
-            out[j] = np.median(seen)
-    return out
 
 
 def shown_range(values: Floats) -> tuple[float, float]:
