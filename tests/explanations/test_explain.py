@@ -507,6 +507,11 @@ def test_other_estimators_are_refused(rng):
         explain(pipeline[-1], background=X)
 
 
+def test_the_explanation_keeps_the_parameters_of_the_fit():
+    model, _, _ = fitted("squared_error")
+    assert explain(model).parameters == model.get_params(deep=False)
+
+
 def test_slices_and_negative_rows():
     model, X, _ = fitted("binary")
     rows = explain(model, X)

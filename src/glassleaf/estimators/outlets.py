@@ -124,8 +124,9 @@ class Deployable(ModelOwner):
         """
         # Loaded when asked for: it needs scipy's distributions, which take their time.
         make_report = import_module("glassleaf.show.report").make_report
+        settings = import_module("glassleaf.show.settings").changed_parameters(self)
         report: Report = make_report(
-            linear_model(self), import_module("glassleaf.show.settings").changed_parameters(self), X, y, sample_weight,
+            linear_model(self), settings, X, y, sample_weight,
             target=target, title=title, date=date, seen=seen,
         )  # fmt: skip
         return report

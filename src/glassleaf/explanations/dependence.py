@@ -35,7 +35,7 @@ class Dependence:
 
     ``values`` are numbers, ascending, with every kink of the model among them, or labels.
     ``kinks`` are the values where the feature splits the tree; ``rows`` are predictions of some
-    single rows, shape (rows, values); ``seen`` the feature's values in X.
+    single rows, shape (rows, values); ``given`` are the feature's values in X.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Dependence:
     mean: Floats
     rows: Floats
     kinks: tuple[float, ...]
-    seen: Floats
+    given: Floats
     output_name: str
 
 
@@ -84,15 +84,15 @@ def slice_of(
 def dependence_of(
     model: FittedModel, matrix: Floats, column: int, output: int, max_rows: int, n_points: int
 ) -> Dependence:
-    """Partial dependence over (at most so many, evenly chosen) rows of the matrix."""
+    """Partial dependence over at most ``max_rows`` rows of the matrix, evenly chosen."""
     tree, known = model.tree, model.tree.columns[column].categories
     some = np.linspace(0, len(matrix) - 1, min(max_rows, len(matrix))).astype(int)
-    rows, seen = matrix[some], matrix[:, column]
+    rows, given = matrix[some], matrix[:, column]
     kinks: tuple[float, ...] = ()
     if known is not None:
         values = np.arange(float(len(known)))
     else:
-        low, high = shown_range(seen)
+        low, high = shown_range(given)
         kinks = tuple(t for t in split_values(tree, column) if low < t < high)
         values = np.linspace(low, high, n_points)
         points = [k for k in kink_values(tree, column) if low < k < high]
@@ -109,15 +109,15 @@ def dependence_of(
         mean=found.mean(axis=0),
         rows=found[:: max(1, len(found) // 30)],
         kinks=kinks,
-        seen=seen[~np.isnan(seen)],
+        given=given[~np.isnan(given)],
         output_name=model.output_name(output),
     )
 
 
 def shown_range(values: Floats) -> tuple[float, float]:
     """The range without the outermost values, never empty."""
-    seen = values[~np.isnan(values)]
-    if not len(seen):
+    known = values[~np.isnan(values)]
+    if not len(known):
         return 0.0, 1.0
-    low, high = np.quantile(seen, [_TAIL, 1 - _TAIL]).tolist()
+    low, high = np.quantile(known, [_TAIL, 1 - _TAIL]).tolist()
     return (low, high) if low < high else (low - 0.5, low + 0.5)

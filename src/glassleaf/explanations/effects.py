@@ -83,9 +83,9 @@ def curve_terms(tree: Tree, column: int) -> list[int]:
 def strengths(tree: Tree) -> Floats:
     """Standard deviation of what every column adds in every node, shape (nodes, columns, outputs).
 
-    For a number this is ``|coef| * spread``, the bars of the paper. The categories of a column are
-    indicators of which one is 1, so that their variance follows from their means; "is missing",
-    the number it replaces and its curve are taken together.
+    For a number this is ``|coef| * spread``, the bars of the paper. Of a column's categories,
+    one indicator is 1, so that their variance follows from their means. "Is missing", the number
+    that it replaces and its curve are taken together.
     """
     terms, n_nodes = tree.terms, tree.node_count
     n_outputs = 1 if tree.coef.ndim == 2 else tree.coef.shape[1]

@@ -66,14 +66,14 @@ def without_ends(explanation: ModelExplanation) -> list[str]:
 
 
 def of_output(output: str) -> str:
-    """Behind "score": whose it is, where there are several."""
+    """What follows "score": whose it is, where there are several."""
     return f" of {words.name(output)}" if output else ""
 
 
 def strongest_terms(explanation: ModelExplanation, node: NodeExplanation, output: int) -> list[int]:
     """Terms with a coefficient, by their influence ``|coef| * spread`` in the node.
 
-    A curve follows its number: they go by the larger influence of the two.
+    A curve follows its number; the larger influence of the two places both.
     """
     influence = np.abs(node.coef[output]) * np.array(node.spread)
     number_of = {t.feature: k for k, t in enumerate(explanation.terms) if t.kind == "number"}
@@ -160,7 +160,7 @@ def _bare_text(explanation: ModelExplanation, term: Term) -> str:
 
 
 def _range(feature: Feature, node: NodeExplanation) -> tuple[float, float]:
-    """Between which ends the term of a number stays in a node, on its own scale."""
+    """The ends between which the term of a number stays in a node, on its own scale."""
     low, high = node.clamp[feature.column]
     if feature.knots and not is_rescaled(feature.knots):  # cut tails: a clip of its own
         low, high = max(low, feature.knots[0][0]), min(high, feature.knots[-1][0])
@@ -202,7 +202,7 @@ def _curve_ends(curve: Curve, feature: Feature, low: float, high: float) -> tupl
 
 
 def fills_text(explanation: ModelExplanation) -> str:
-    """What missing numbers count as, of the features that have a term for it; else empty."""
+    """What missing numbers count as, for features that have a term for it; else empty."""
     gaps = {term.feature for term in explanation.terms if term.kind == "missing"}
     fills = []
     for feature in explanation.features:
@@ -222,7 +222,7 @@ SCALES_INTRO = (
 def function_lists(
     explanation: ModelExplanation, max_terms: int | None
 ) -> list[tuple[str, list[str]]]:
-    """The functions in formulas that show so many terms: scales, then curves, each with a title."""
+    """The functions in formulas of ``max_terms`` terms: scales, then curves, each with a title."""
     lists = [
         (SCALES_INTRO, list(scale_texts(explanation, max_terms).values())),
         (_CURVES_INTRO, curve_texts(explanation)),

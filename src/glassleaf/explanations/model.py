@@ -4,9 +4,9 @@ Definitions
 -----------
 * ``strength`` of a feature in a node: standard deviation, over the node's training rows, of what
   the feature adds to the raw score there; for a number ``|coef| * spread``, or that of the line
-  and the curve together where it has one. With several classes
-  a score only counts relative to the others, so their mean is subtracted from the coefficients
-  first, and the root of the mean square over the classes is taken.
+  and the curve together where it has one. Of several classes, a score only counts relative to the
+  others: their mean is subtracted from the coefficients first, and the root of the mean square
+  over the classes is taken.
 * ``effect`` of a feature: root of the mean square of its strengths in the leaves, weighted by
   rows. ``effect_share`` is its share of the sum over all features.
 * ``gain_share``: gains of the splits on the feature, as a share of all gains.
@@ -62,8 +62,8 @@ class Feature(JsonData):
 class Candidate(JsonData):
     """A split that could have been made; ``gains`` are points (threshold or rank, gain).
 
-    Gains are the criterion's. Where a split was chosen by a closer look (``rescore``, ``refine``),
-    it need not have the largest.
+    Gains are the criterion's. A split that was chosen by a closer look (``rescore``, ``refine``)
+    need not have the largest.
     """
 
     feature: str
@@ -104,8 +104,8 @@ class NodeExplanation(JsonData):
     ``leaf`` numbers the leaves from left to right, from 1. ``share`` is that of the weight.
     ``target`` is the mean target, or the share of every class; ``raw`` the raw score of the node's
     mean row, and ``prediction`` the prediction that follows from it. ``coef[k][t]`` belongs to
-    output k and term t. Terms of number j are held within ``clamp[j]``, before its curve is taken
-    of them. ``mean`` and ``spread`` are those of the terms, ``bend[j]`` the covariance of number
+    output k and term t. Terms of number j are held within ``clamp[j]``, before its curve is applied
+    to them. ``mean`` and ``spread`` are those of the terms, ``bend[j]`` the covariance of number
     j's term and its curve.
     """
 
@@ -136,7 +136,7 @@ class NodeExplanation(JsonData):
 class ModelExplanation(JsonData):
     """A whole model; see the module's docstring for what its numbers mean.
 
-    ``curves`` are those that all leaves share; their weights are coefficients of their terms.
+    All leaves share the ``curves``, and weigh them by the coefficients of their terms.
     ``positive_class`` is the one of two classes whose log-odds the score is, else None.
     """
 

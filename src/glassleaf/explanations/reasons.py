@@ -18,11 +18,11 @@ from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 
-# Share of a contribution that is as good as none.
+# At most this share of a contribution is as good as none.
 _NEXT_TO_NOTHING = 0.02
-# Values of a feature among which the neutral one is looked for.
+# Number of values of a feature among which the neutral one is searched.
 _TRIED = 64
-# Share of a contribution that does not count: rounding.
+# Differences of this share of a contribution are rounding.
 _ROUNDING = 1e-9
 
 
@@ -75,9 +75,9 @@ def reasons(
     k : int, default=4
         Largest number of reasons per row; only features that hurt are named.
     favorable : a class label, "high", "low" or None, default=None
-        What is good for the row: this class; a high or a low raw score. Of classes it must be said,
-        for reasons against the wrong one look as good; of numbers, None is "high". With more than
-        two classes, the score of the label counts relative to the others.
+        What is good for the row: this class; a high or a low raw score. Classifiers need it, since
+        reasons against the wrong class look just as good; for numbers, None is "high". With more
+        than two classes, the score of the label counts relative to the others.
     background : table or None, default=None
         What contributions are relative to. None: the mean of the row's leaf, so that the splits on
         the way to it are no reasons. Rows: contributions are Shapley values against them, which
@@ -150,7 +150,7 @@ class _LeafMeans:
         self.parts = _relative(self.additive.effects(matrix, self.leaves), output)
 
     def values(self, row: int, changed: Floats) -> Floats:
-        """Contributions, shape (changed rows, columns), if the row were so and in its leaf."""
+        """Contributions of the changed row in its old leaf, shape (changed rows, columns)."""
         nodes = np.full(len(changed), self.leaves[row])
         return np.asarray(_relative(self.additive.effects(changed, nodes), self.output))
 
@@ -277,7 +277,7 @@ def _neutral(
 ) -> tuple[float, float | None]:
     """The candidate whose contribution is nearest to zero, and that contribution.
 
-    Of several that are as good, the one nearest to the row's value.
+    Of several equally good ones, it is the one nearest to the row's value.
     """
     candidates = game.candidates(row, column)
     candidates = candidates[~np.isnan(candidates)]

@@ -37,7 +37,7 @@ def mean_of_defined(values: Sequence[float]) -> float:
 
 
 def effective_rows(w: Floats) -> float:
-    """How many rows of equal weight would know as much (Kish): (sum of w)² / sum of w².
+    """How many rows of equal weight would tell as much (Kish): (sum of w)² / sum of w².
 
     >>> effective_rows(np.array([1.0, 1.0, 1.0])), effective_rows(np.array([2.0, 1.0, 0.0]))
     (3.0, 1.8)
@@ -190,7 +190,7 @@ def has_both_sides(is_class: Bools, w: Floats) -> bool:
 
 
 def placements(is_class: Bools, p: Floats, w: Floats) -> Floats:
-    """For every row the share of the other side that it is ranked on the right side of."""
+    """For every row, the share of the other side that is ranked as it should be beside it."""
     place = np.unique(p, return_inverse=True)[1]
 
     def share_below(side: Bools) -> Floats:

@@ -30,9 +30,9 @@ from glassleaf.tree.tree import Tree
 Floats = NDArray[np.float64]
 Patterns = NDArray[np.int64]
 
-# Rows that are handled at a time: their patterns and values stay small.
+# Rows handled at a time, so that their patterns and values stay small.
 _PIECE_ROWS = 4_096
-# Up to so many features on a path, the tables of all patterns are made at once.
+# Features on a path up to which the tables of all patterns are made at once.
 _TABULATED_PATH = 7
 # One bit of a pattern per feature on a path.
 _MAX_PATH = 62
@@ -176,7 +176,7 @@ class Game:
 
 
 class _Leaf:
-    """One leaf: its conditions, and the background rows by those of them that they meet."""
+    """One leaf: its conditions, and the background rows by the conditions that they meet."""
 
     def __init__(self, model: Additive, leaf: int, path: tuple[Condition, ...]) -> None:
         if len(path) > _MAX_PATH:

@@ -1,4 +1,4 @@
-"""The summands of the models, each by name, and the curves that some of them are taken of.
+"""The summands of the models, each by name, and the curves among them.
 
 A curve is a function of its column's term. Where the column has a transform, both together are
 still piecewise linear in the raw value, with kinks where either has one.

@@ -1,4 +1,4 @@
-"""Numbers, names and sets in plain words. Names and categories are anybody's text."""
+"""Numbers, names and sets in plain words. Names and categories may be any text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def number(value: float, digits: int = 6) -> str:
 def name(text: Any, limit: int = NAME_LENGTH) -> str:
     r"""Any text on one line: nothing in it can break a line, turn its direction or run for pages.
 
-    Of a long one the beginning and the end: names of a family often differ in the end only.
+    A long one keeps its beginning and its end: names of a family often differ in the end only.
 
     >>> name("line\nbreak"), name("distance_to_hydrology", limit=12), name("")
     ('line\\nbreak', 'distan…ology', "''")

@@ -1,7 +1,7 @@
 """A fitted tree in the languages of other systems.
 
-Every export reads the plain model (see ``plain``) and nothing else. How closely each agrees with
-``predict`` is said in docs/production.md and checked in tests/export with the real consumer.
+Every export reads the plain model (see ``tree.plain``) and nothing else. docs/production.md says
+how closely each agrees with ``predict``; tests/export checks it with the real consumer.
 """
 
 from glassleaf.export.c import to_c

@@ -1,4 +1,4 @@
-"""The tree as JavaScript: the scorer of ``web`` and the model as JSON, in one script."""
+"""The tree as JavaScript: the scorer of ``tree.scorer_js`` and the model as JSON, in one script."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def to_pmml(estimator: Any, *, target: str = "y") -> str:
     """
     document = _Writer(plain_model(fitted_model(estimator)), target).document()
     Xml.indent(document)
-    # References for all that is not ASCII: no one can read it in a wrong encoding.
+    # References for all that is not ASCII, so that no reader can take a wrong encoding.
     text: bytes = Xml.tostring(document, encoding="us-ascii", xml_declaration=True)
     return text.decode("ascii") + "\n"
 

@@ -105,17 +105,17 @@ def to_scorecard(
     estimator : fitted ModelTreeClassifier of two classes, or ModelTreeRegressor
         With a log link ("poisson", "gamma") ``pdo`` points double the expected value, and
         ``base_score`` points are an expected value of ``base_odds``. With the identity link points
-        are units of the target, and the scale has no say.
+        are units of the target, and the scale does not matter.
     base_score, base_odds : float, default=600, 50
-        So many points are odds of ``base_odds`` to one for the good class.
+        ``base_score`` points mean odds of ``base_odds`` to one for the good class.
     pdo : float, default=20
         Points to double the odds.
     good : label, default=None
         The class whose odds the points raise; None: the one that is not the positive class, as in
         credit scoring, where that is default.
     decimals : int, default=None
-        Round points to so many decimals; None: not at all. Points per unit keep so many more that
-        no number of their line is off by more than a tenth of the last decimal.
+        Decimals of the points; None: no rounding. Points per unit keep more of them, so that no
+        number of their line is off by more than a tenth of the last decimal.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """The tree as SQL: one expression, or one view, for DuckDB, SQLite and PostgreSQL.
 
 A leaf is a sum, the tree a nest of CASE. Names and texts are quoted, and nothing of the model
-reaches the statement in any other way, but for labels and the prefix in the comment before it,
-which cannot end it. Numbers are written with an exponent, which makes them doubles, and columns
+reaches the statement in any other way. Labels and the prefix in the comment before it cannot end
+that comment. Numbers are written with an exponent, which makes them doubles, and columns
 are cast to doubles, so that no engine computes in decimals.
 """
 
@@ -352,7 +352,7 @@ class _Writer:
     def _bent(
         self, column: PlainColumn, term: PlainTerm, of: Callable[[tuple[float, ...]], float]
     ) -> str:
-        """Line and curve at one go: an expression cannot give the clamped value a name."""
+        """Line and curve together: an expression cannot give the clamped value a name."""
         cell = self._number(column)
         slope, bend = (of(found) if found else 0.0 for found in (term.slope, term.bend))
         cases = []

@@ -29,7 +29,7 @@ from glassleaf.explanations.scores import (
 from glassleaf.explanations.targets import target_of_output
 from glassleaf.show.settings import changed_parameters
 from glassleaf.show.text.markdown import escaped, table
-from glassleaf.show.text.model import check_max_terms, seen_text, target_text
+from glassleaf.show.text.model import check_max_terms, target_text, training_range_text
 from glassleaf.tree.fitted import FittedModel, fitted_model
 
 Floats = NDArray[np.float64]
@@ -74,9 +74,9 @@ def group_scores(
     X : table of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     by : name of a column of X, or array-like of shape (n_samples,)
-        What makes the groups. It need not be a feature of the model: give the values then.
+        What makes the groups. For what is no feature of the model, give the values.
     favorable : class label, default=None
-        The class that is good to get. Classes need it, numbers have none.
+        The class that is good to get. Classifiers need it; numbers have none.
     sample_weight : array-like of shape (n_samples,), default=None
 
     Returns
@@ -308,7 +308,7 @@ def _feature_part(explanation: ModelExplanation) -> str:
     for name in explanation.importance:
         feature = by_name[name]
         effect, gain = words.percent(feature.effect_share), words.percent(feature.gain_share)
-        rows.append([escaped(name), seen_text(feature), effect, gain])
+        rows.append([escaped(name), training_range_text(feature), effect, gain])
     return table(["feature", "seen in training", "share of the effect", "share of the gain"], rows)
 
 

@@ -20,7 +20,7 @@ from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
 
-# What the value of a category that training never saw is called.
+# The name of a category that training never saw.
 NEW_CATEGORY = "(new category)"
 
 
@@ -132,8 +132,8 @@ class FittedModel:
     def whole_columns(self, X: Any) -> list[int]:
         """Columns of whole numbers or truth values; an array has one type, which says little.
 
-        In rows written by hand, 0 may stand for 0.0: the ends of what training saw must be whole,
-        too.
+        In rows written by hand, 0 may stand for 0.0: the ends of the training range must be whole
+        as well.
         """
         if not is_frame(X):
             return []
@@ -211,7 +211,7 @@ class FittedModel:
 
 
 class ModelOwner:
-    """What an estimator of ours is to the rooms below it."""
+    """What the rooms below know of an estimator: it owns a fitted model."""
 
     model_: FittedModel
 

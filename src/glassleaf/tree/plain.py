@@ -17,7 +17,7 @@ Label = str | int | float | bool
 Numbers = tuple[float, ...]  # one per output
 Points = tuple[tuple[float, float], ...]
 
-# Beyond this the exponential of a raw prediction counts as that of this; see losses.
+# A raw prediction beyond this counts as this before its exponential is taken; see losses.
 LARGEST_EXPONENT = 500.0
 # How a raw prediction becomes a prediction, by the name of the loss.
 _LINKS = {"squared_error": "identity", "huber": "identity", "poisson": "log", "gamma": "log"}
@@ -125,18 +125,18 @@ class PlainModel:
 
     @property
     def used(self) -> list[int]:
-        """Positions of the columns that some split or leaf looks at."""
+        """Positions of the columns that some split or leaf reads."""
         found = {node.column for node in self.nodes if isinstance(node, PlainSplit)}
         return sorted(found | {term.column for leaf in self.leaves for term in leaf.terms})
 
     @property
     def numbers(self) -> list[int]:
-        """Positions of the columns whose numbers some leaf looks at."""
+        """Positions of the columns whose numbers some leaf reads."""
         return sorted({t.column for leaf in self.leaves for t in leaf.terms if t.of_value})
 
     @property
     def bent(self) -> list[int]:
-        """Positions of the columns whose curves some leaf looks at."""
+        """Positions of the columns whose curves some leaf reads."""
         return sorted({t.column for leaf in self.leaves for t in leaf.terms if t.bend})
 
     def paths(self) -> Iterator[tuple[PlainLeaf, list[tuple[PlainSplit, bool]]]]:

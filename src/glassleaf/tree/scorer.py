@@ -28,7 +28,7 @@ from glassleaf.tree.plain import (
 _UNKNOWN = -1  # code of a category that training never saw; None is missing
 
 Row = Sequence[Any] | Mapping[str, Any]
-# The sum of a leaf before a cell, and the cell, to the sum with it: term by term, as predict adds.
+# From the sum before a cell, and the cell, to the sum with it: term by term, as predict adds.
 _Adder = Callable[[float, Any], float]
 
 
@@ -56,13 +56,13 @@ class Scorer:
     """Predicts one row at a time.
 
     A row is a sequence with one value per column, or a mapping from the names of the columns. A
-    missing value is ``None`` or NaN; a category that training never saw is welcome. Values that
-    neither the splits on the row's way nor its leaf look at are not looked at.
+    missing value is ``None`` or NaN; a category that training never saw is allowed. Values that
+    neither the splits on the row's way nor its leaf need are not read.
 
     Parameters
     ----------
     model : PlainModel
-        See ``plain``; usually a scorer comes from ``estimator.scorer()`` or :func:`load_scorer`.
+        See ``tree.plain``. Usually, ``estimator.scorer()`` or :func:`load_scorer` make a scorer.
     """
 
     def __init__(self, model: PlainModel) -> None:
@@ -210,7 +210,7 @@ def _number_adder(term: PlainTerm, output: int, column: PlainColumn) -> _Adder:
     curve_xs, curve_zs = zip(*column.curve, strict=True) if bend else ((), ())
 
     def adder(total: float, value: Any) -> float:
-        if type(value) is not float or value - value != 0.0:  # missing, infinite, or of no speed
+        if type(value) is not float or value - value != 0.0:  # missing, infinite, no float
             value = read(value)
         if value is None:
             total += missing

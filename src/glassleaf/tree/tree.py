@@ -13,7 +13,7 @@ node i,
   ``coef[i]`` has the shape (K, terms) and ``intercept[i]`` the length K;
 * the term of numeric column j is clamped to ``clamp_low[i, j] .. clamp_high[i, j]``, infinite
   where it is not: what training saw in the node, so that the model does not extrapolate. Its curve
-  is one of the clamped term.
+  is a function of the clamped term.
 
 Inner nodes keep the model that chose their split.
 """
@@ -41,7 +41,7 @@ LEAF = -1
 
 @dataclass(frozen=True)
 class CustomLeaves:
-    """The users' own models of the nodes, and the units of the design they see."""
+    """The user's own models of the nodes, and the units of the design that they see."""
 
     weak_model: Any
     models: tuple[Any, ...]

@@ -116,8 +116,8 @@ def _legend(explanation: ModelExplanation) -> str:
     bars = (
         "The model file does not say how much columns vary; with --data FILE there are bars."
         if np.isnan(explanation.nodes[0].spread).any()
-        else "Bars show what one standard deviation of a column adds, or the spread of what categories"
-        " and curves add."
+        else "Bars show what one standard deviation of a column adds, or the spread of what"
+        " categories and curves add."
     )
     return f"A leaf adds up a score: {link}. {bars}{own_scale}{curves}"
 

@@ -113,7 +113,7 @@ def counterfactuals(
     max_changes : {1, 2}, default=2
         How many features may change at once.
     n : int, default=5
-        How many answers are given at most, one per set of features, the smallest change first.
+        Largest number of answers, one per set of features, the smallest change first.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def counterfactuals(
 
 
 def _is_needed(answer: Counterfactual, answers: list[Counterfactual]) -> bool:
-    """Whether both changes are: not if one of them alone is an answer that is no larger."""
+    """Whether every change is needed: not if fewer of them are an answer that is no larger."""
     names = {change.feature for change in answer.changes}
     return not any(
         {change.feature for change in other.changes} < names and other.size <= answer.size
@@ -281,7 +281,7 @@ def _unit(model: FittedModel, column: int, now: float) -> float:
 
 
 class _Search:
-    """One row, and what its outcome shall be."""
+    """One row, and the outcome that is wanted."""
 
     def __init__(self, model: FittedModel, values: Floats, goal: Goal) -> None:
         self.model = model
@@ -350,7 +350,7 @@ class _Search:
 def _readings(feature: _Feature, now: float, value: float, inside: float) -> list[float]:
     """A solution as it may be given: a round number just past it, else as near as rounding allows.
 
-    "Just past" is a thousandth of the feature's spread at most.
+    "Just past" is at most a thousandth of the feature's spread.
     """
     if feature.is_discrete or feature.is_whole:
         return [value]

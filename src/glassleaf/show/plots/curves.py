@@ -16,10 +16,10 @@ from glassleaf.show.plots.style import (
     FAINT,
     INK,
     NEUTRAL,
+    bare_frame,
     grid_of_axes,
     label,
     leaf_style,
-    plain_frame,
     shortened,
 )
 
@@ -108,7 +108,7 @@ class CurveDisplay:
         panel.set_xlabel(label(name, 30), fontsize=9, color=INK)
         panel.tick_params(labelsize=8)
         panel.locator_params(axis="x", nbins=5)
-        plain_frame(panel)
+        bare_frame(panel)
 
     def _legend(self, cell: Any) -> None:
         leaves = self.explanation.leaves

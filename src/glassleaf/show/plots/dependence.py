@@ -1,4 +1,4 @@
-"""Partial dependence with its kinks: a model tree is linear between them, so none is smoothed."""
+"""Partial dependence with its kinks: a model tree is linear between them; nothing is smoothed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from glassleaf.show.plots.style import (
     NEGATIVE,
     NEUTRAL,
     POSITIVE,
+    bare_frame,
     label,
     new_axes,
-    plain_frame,
 )
 from glassleaf.tree.fitted import fitted_model
 
@@ -71,7 +71,7 @@ class DependenceDisplay:
             self._lines()
         self.ax_.set_xlabel(label(self.dependence.name, 40))
         self.ax_.set_ylabel("mean " + label(self.dependence.output_name, 30))
-        plain_frame(self.ax_)
+        bare_frame(self.ax_)
         return self
 
     def _lines(self) -> None:
@@ -83,9 +83,9 @@ class DependenceDisplay:
         self.ax_.plot(
             *_with_gaps(x, self.dependence.mean, self.dependence.kinks), color=POSITIVE, lw=2.2
         )
-        seen = np.quantile(self.dependence.seen, np.linspace(0.005, 0.995, 100))
+        given = np.quantile(self.dependence.given, np.linspace(0.005, 0.995, 100))
         bottom = self.ax_.get_xaxis_transform()
-        self.ax_.plot(seen, np.zeros(100), "|", color=NEUTRAL, transform=bottom, ms=7, alpha=0.5)
+        self.ax_.plot(given, np.zeros(100), "|", color=NEUTRAL, transform=bottom, ms=7, alpha=0.5)
 
     def _bars(self) -> None:
         order = np.argsort(self.dependence.mean)[::-1][:20]

@@ -14,9 +14,9 @@ from glassleaf.show.plots.style import (
     FAINT,
     NEUTRAL,
     POSITIVE,
+    bare_frame,
     grid_of_axes,
     label,
-    plain_frame,
     shortened,
 )
 
@@ -27,8 +27,8 @@ class GainDisplay:
 
     Numbers have a line along their thresholds; categories, which have no order, one bar per
     candidate, the best first. Gains are those of the criterion, which finds the best few; with
-    ``rescore``, the split is the one of these that really gains most, and what it does is another
-    number: ``tree_.gain``, the gain that texts name.
+    ``rescore``, the split is the one of these that really gains most. That gain is another number:
+    ``tree_.gain``, which texts name.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class GainDisplay:
             self._panel(panel, candidate)
             panel.set_ylim(0, 1.08 * best)
             panel.axhline(best, color=FAINT, lw=1, zorder=0)
-            plain_frame(panel)
+            bare_frame(panel)
             if panel is not self.ax_:
                 panel.set_yticklabels([])
         self.ax_.set_ylabel("gain by the criterion")

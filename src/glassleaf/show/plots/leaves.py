@@ -16,9 +16,9 @@ from glassleaf.show.plots.style import (
     NEGATIVE,
     NEUTRAL,
     POSITIVE,
+    bare_frame,
     label,
     new_axes,
-    plain_frame,
     shortened,
 )
 from glassleaf.tree.fitted import fitted_model
@@ -96,7 +96,7 @@ class CalibrationDisplay(LeafScoresDisplay):
         self.ax_.set_xlabel("mean " + label(self.scores.name, 30))
         self.ax_.set_ylabel("mean target")
         self.ax_.legend(frameon=False, fontsize=8.5, loc="upper left", markerscale=0.5)
-        plain_frame(self.ax_)
+        bare_frame(self.ax_)
         return self
 
     def _numbers(self, predicted: Any, target: Any, extent: float) -> None:
@@ -155,7 +155,7 @@ class LiftDisplay(LeafScoresDisplay):
         self.ax_.set_xlim(min(0.0, 1.1 * lift.min()), 1.6 * end)
         overall = words.number(self.scores.target, 4)
         self.ax_.set_xlabel(f"target / overall mean {overall} (mark: prediction)", fontsize=9)
-        plain_frame(self.ax_)
+        bare_frame(self.ax_)
         return self
 
 

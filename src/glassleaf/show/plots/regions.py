@@ -24,7 +24,7 @@ _SHARES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9)
 class RegionDisplay:
     """The prediction over two numeric features; black lines are the borders of leaves.
 
-    A dashed line is where two classes are as likely. The other features are held at one value each.
+    A dashed line is where two classes are equally likely. The other features are held fixed.
 
     Parameters
     ----------

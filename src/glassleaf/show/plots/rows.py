@@ -14,9 +14,9 @@ from glassleaf.explanations.rows import RowExplanation
 from glassleaf.show.plots.style import (
     INK,
     NEUTRAL,
+    bare_frame,
     label,
     new_axes,
-    plain_frame,
     shown,
     signed_colors,
 )
@@ -101,7 +101,7 @@ class RowDisplay:
         names = [self.row.reference_text, *(name for name, _ in bars), "raw score"]
         self.ax_.set_yticks(np.arange(len(bars) + 1, -1, -1), names, fontsize=9)
         self.ax_.set_xlim(all_ends.min() - 2 * room, all_ends.max() + 8 * room)
-        plain_frame(self.ax_)
+        bare_frame(self.ax_)
         self.ax_.set_ylim(-0.6, len(bars) + 1.6)
         self.ax_.set_xlabel("raw score" + self._output_text())
         rule = textwrap.wrap(f"Leaf {self.row.leaf_number}: {self.row.rule_text}", 64)

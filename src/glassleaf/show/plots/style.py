@@ -46,7 +46,7 @@ def shown(text: str) -> str:
 
 
 def shortened(text: str, limit: int, keep_end: bool = False) -> str:
-    """A finished text, cut at its end or at its beginning; formulas are not made of it.
+    """A finished text, cut at its end or at its beginning; no formula is made of it.
 
     >>> shortened("age > 3 and sex = f", 14), shortened("age > 3 and sex = f", 14, keep_end=True)
     ('age > 3 and s…', '… sex = f')
@@ -79,7 +79,7 @@ def grid_of_axes(ax: Any, n_rows: int, n_columns: int, size: tuple[float, float]
     return inner.subplots(squeeze=False)
 
 
-def plain_frame(ax: Any) -> None:
+def bare_frame(ax: Any) -> None:
     """Only the left and the bottom spine."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

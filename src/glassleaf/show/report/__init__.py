@@ -57,7 +57,7 @@ class Report:
         path : str or path
             Usually ends in ``.html``. An existing file is replaced.
         """
-        # A lone surrogate in somebody's text cannot be written; what stands for it can.
+        # A lone surrogate in a name cannot be written; what replaces it can.
         write_atomically(path, self.html().encode("utf-8", errors="replace"))
 
 

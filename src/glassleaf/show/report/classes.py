@@ -11,12 +11,12 @@ from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.scores import auc_of_class
 from glassleaf.show.report.intervals import auc_of_class_influence
-from glassleaf.show.report.scores import Score, auc_score
+from glassleaf.show.report.scores import ReportedScore, auc_score
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# So many points of a ROC curve are kept at most: more could not be seen.
+# Largest number of points of a ROC curve: more could not be seen.
 _ROC_POINTS = 200
 
 
@@ -24,9 +24,10 @@ _ROC_POINTS = 200
 class ClassOnTest(JsonData):
     """One class on the test rows.
 
-    ``share`` of the rows are of the class, ``predicted`` are said to be. Of those that are,
-    ``recall`` are found; of those that are said to be, ``precision`` are. ``auc`` is that
-    of the class against the rest. NaN where there are no such rows.
+    ``share`` of the rows belong to the class, and ``predicted`` of them are predicted to.
+    ``recall`` is the share of its rows that are found, ``precision`` the share of the rows
+    predicted to belong to it that do. ``auc`` is that of the class against the rest. NaN where
+    there are no such rows.
     """
 
     name: str
@@ -34,7 +35,7 @@ class ClassOnTest(JsonData):
     predicted: float
     recall: float
     precision: float
-    auc: Score
+    auc: ReportedScore
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ from glassleaf.show.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.show.report.data_notes import DataNotes, data_notes
 from glassleaf.show.report.densities import Density, densities
 from glassleaf.show.report.leaves import CalibrationBin, LeavesOnTest, calibration, leaves_on_test
-from glassleaf.show.report.scores import Score, model_scores
+from glassleaf.show.report.scores import ReportedScore, model_scores
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.tree import term_matrix
 
 Floats = NDArray[np.float64]
 
 N_EXAMPLES = 50
-# Means of the same rows are the same up to this share of what they are of all rows.
+# Means over the same rows differ by rounding: at most by this share of the term's size.
 _SAME_MEAN = 1e-9
 
 
@@ -44,7 +44,7 @@ class Example(JsonData):
 
 @dataclass(frozen=True)
 class Weights(JsonData):
-    """Weights of the test rows: their sum, and how many rows of equal weight would know as much."""
+    """Weights of the test rows: their sum, and how many rows of equal weight would tell as much."""
 
     total: float
     effective_rows: float
@@ -52,12 +52,13 @@ class Weights(JsonData):
 
 @dataclass(frozen=True)
 class Contents(JsonData):
-    """The parts of a report. ``target`` is the name of y, where it has one;
-    ``typical`` is a row of medians and most frequent categories. ``rows`` are the test rows whose
-    weight is not zero; ``weights`` is None where none were given, ``classes`` for a model of
-    numbers. ``settings`` are the parameters of the estimator that differ from their defaults.
-    ``date`` is as it was given, or empty. If ``seen``, the test rows are none, but such as the
-    model was fitted on.
+    """The parts of a report.
+
+    ``target`` is the name of y, where it has one. ``typical`` is a row of medians and most frequent
+    categories. ``rows`` are the test rows whose weight is not zero. ``weights`` is None where none
+    were given, ``classes`` for a model of numbers. ``settings`` are the parameters of the estimator
+    that differ from their defaults. ``date`` is as it was given, or empty. ``seen`` says that the
+    model was fitted on the rows: they do not test it.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -71,7 +72,7 @@ class Contents(JsonData):
     seen: bool
     rows: int
     weights: Weights | None
-    scores: tuple[Score, ...]
+    scores: tuple[ReportedScore, ...]
     classes: ClassesOnTest | None
     calibration: dict[str, tuple[CalibrationBin, ...]]
     leaves: LeavesOnTest
@@ -140,7 +141,7 @@ def _are_those_of_the_fit(
 ) -> bool:
     """Whether rows are, to all appearances, those that the model was fitted on.
 
-    As many are in every leaf, and the terms of the formulas have the same means there.
+    Every leaf has as many of them, and the terms of the formulas have the same means there.
     """
     tree, leaves = model.tree, np.array(model.leaves)
     if (np.bincount(nodes, minlength=tree.node_count)[leaves] != tree.n_samples[leaves]).any():

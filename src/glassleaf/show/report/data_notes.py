@@ -1,4 +1,4 @@
-"""Notes on the test data: gaps, categories never seen, drift against the records of training.
+"""Notes on the test data: gaps, categories never seen, drift against the training record.
 
 A model keeps, of its training rows, the share of every category and of missing values, mean and
 spread of the terms, the ranges of the numbers and the rows of every leaf. Test rows are compared
@@ -93,7 +93,7 @@ def data_notes(
 
 
 def stability(p: Floats, q: Floats, n_training: int, n_test: float) -> tuple[float, int]:
-    """Population stability index and its level; what chance may give is no change."""
+    """Population stability index and its level; what chance can explain has level 0."""
     floor = 0.5 / max(n_test, 1)
     p, q = np.maximum(p, floor), np.maximum(q, floor)
     index = float(((q - p) * np.log(q / p)).sum())
@@ -109,7 +109,7 @@ def _note(
     n: float,
     new: tuple[str, ...],
 ) -> FeatureNote:
-    """``share`` of every row, as much as ``n`` rows of equal weight would know."""
+    """``share`` is that of every row; together they tell as much as ``n`` rows of equal weight."""
     missing = float(share[np.isnan(values)].sum())
     gaps = _training_gaps(explanation, feature)
     is_number = feature.categories is None
@@ -166,7 +166,7 @@ def _outside_level(outside: float, n_training: float, n: float) -> int:
 
 
 def _shift_level(shift: float | None, n: float) -> int:
-    """A shift that chance may give at this number of rows is none."""
+    """A shift that chance can explain at this number of rows has level 0."""
     if shift is None or abs(shift) * np.sqrt(n) < _NORMAL_QUANTILE:
         return 0
     return _level(abs(shift), SHIFT)

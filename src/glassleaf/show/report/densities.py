@@ -1,7 +1,7 @@
 """Where the test rows lie along the features that have curves.
 
-The model keeps no histogram of its training rows, so that those of the report stand for them. A
-curve that bends where there are no rows is to be read with care.
+The model keeps no histogram of its training rows, so those of the report stand for them. Read
+a curve with care where it bends and there are no rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from glassleaf.explanations.terms import Curve
 Floats = NDArray[np.float64]
 
 _BINS = 30
-# How much of what lies beyond a curve's points, where it is constant, is looked at.
+# How much of what lies beyond a curve's points, where it is constant, is shown.
 _BEYOND = 0.08
 # Where all but these outer shares of the rows would fill less than a third of the range, it is cut
 # there: a few far values must not hide the rest.
@@ -30,7 +30,7 @@ _CROWDED = 1 / 3
 class Density(JsonData):
     """Shares of the test rows in the bins between ``edges`` along a feature.
 
-    ``low, high`` is the range that is looked at; ``beyond`` is the share of the rows outside of
+    ``low, high`` is the range that is shown; ``beyond`` is the share of the rows outside of
     the bins, ``missing`` that of the rows without a value.
     """
 
@@ -53,7 +53,7 @@ def _density(explanation: ModelExplanation, curve: Curve, matrix: Floats, share:
     feature = explanation.feature[curve.feature]
     values = matrix[:, feature.column]
     known = ~np.isnan(values)
-    low, high = _looked_at(curve, feature, values[known], share[known])
+    low, high = _shown_range(curve, feature, values[known], share[known])
     edges = _edges(values[known], low, high)
     shares = np.histogram(values[known], edges, weights=share[known])[0]
     missing = float(share[~known].sum())
@@ -68,7 +68,7 @@ def _density(explanation: ModelExplanation, curve: Curve, matrix: Floats, share:
     )
 
 
-def _looked_at(
+def _shown_range(
     curve: Curve, feature: Feature, values: Floats, share: Floats
 ) -> tuple[float, float]:
     """The curve's points, and a little of what training saw beyond them; or where the rows are."""

@@ -44,7 +44,7 @@ function ruleOf(conditions) {
   return conditions.flatMap((condition, k) => (k ? [" and ", around(condition)] : [around(condition)]));
 }
 
-/* A number with so many digits that count; "–" where there is none. */
+/* A number with that many significant digits; "–" where there is none. */
 function number(value, digits = 4) {
   if (value === null || value === undefined || !isFinite(value)) return "–";
   if (value === 0) return "0";

@@ -8,7 +8,7 @@ shares of rows have Wilson's.
 
 With weights, all means are weighted, and what a row adds to the error grows with its weight. A
 heavy row is still one row: its weight says how much it matters, not how often it was seen. Wilson's
-interval counts as many rows of equal weight as would know as much.
+interval counts as many rows of equal weight as would tell as much.
 """
 
 from __future__ import annotations

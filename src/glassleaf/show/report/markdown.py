@@ -18,7 +18,7 @@ from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.data_notes import FeatureNote
 from glassleaf.show.report.leaves import LeafOnTest
 from glassleaf.show.text.markdown import escaped, table
-from glassleaf.show.text.model import seen_text, target_text
+from glassleaf.show.text.model import target_text, training_range_text
 
 
 def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
@@ -164,7 +164,7 @@ def _features(contents: Contents) -> str:
     for name in contents.model.importance:
         feature = by_name[name]
         shares = (words.percent(feature.effect_share), words.percent(feature.gain_share))
-        rows.append([escaped(name), *shares, str(feature.n_splits), seen_text(feature)])
+        rows.append([escaped(name), *shares, str(feature.n_splits), training_range_text(feature)])
     return table(["feature", "effect", "gain", "splits", "in training"], rows)
 
 

@@ -1,4 +1,4 @@
-"""What a report says in words: to a reader who never saw this library."""
+"""What a report says in words, to a reader who never saw this library."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from glassleaf.explanations import words
 from glassleaf.explanations.formulas import is_rescaled
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.show.report.contents import Contents
-from glassleaf.show.report.scores import Score
+from glassleaf.show.report.scores import ReportedScore
 
 # What each part is for, in a sentence or two.
 _INTRO = {
     "summary": "What the model is, and how well it does on rows it was not fitted on.",
-    "scores": "Computed on the test rows. The interval says how far the score may be off because"
-    " there are only so many of them: about 95 of 100 such intervals hold the true value. The"
+    "scores": "Computed on the test rows. The interval says how far the score may be off"
+    " by chance: about 95 of 100 such intervals hold the true value. The"
     " constant guess is what one would reach by always guessing the training average.",
     "calibration": "Test rows in ten groups of about equal size (or weight), by prediction. Points"
     " on the line: what was predicted is what came on average. Bars are 95% intervals.",
     "classes": "What the rows of every class are predicted to be: the most probable class. Recall"
-    " is the share of a class that is found; precision the share of those said to be of it that"
-    " are.",
+    " is the share of a class that is found; precision is the share of the rows predicted to be of"
+    " a class that are.",
     "roc": "Rows may count as the positive class from any probability on. The lower it is, the more"
     " of its rows are found, and the more of the others are taken for it. The area under the curve"
     " is the AUC.",
@@ -53,14 +53,14 @@ _INTRO = {
 _INTRO_OF_SEEN = {
     "summary": "What the model is, and how well it does on rows it was fitted on.",
     "scores": "Computed on rows that the model was fitted on: on new rows it does less well. The"
-    " interval says how far the score may be off because there are only so many rows, not how much"
+    " interval says how far the score may be off by chance, not how much"
     " it is flattered. The constant guess is what one would reach by always guessing the training"
     " average.",
     "leaves": "One line per leaf: which rows it holds, and what came, in training and in the rows"
     " shown here.",
     "data": "The rows shown are rows of the fit: they cannot tell whether new rows look alike.",
 }
-# Where rows are not those of a test, what they are called.
+# What rows are called that the model was fitted on.
 _SEEN_NAMES = {
     "test rows": "rows shown",
     "Test rows": "Rows shown",
@@ -96,9 +96,9 @@ def _how_to_read(model: ModelExplanation) -> str:
         "rank(x) is x by its rank among the training rows, on a scale from -3.5 to 3.5. "
         * any(is_rescaled(feature.knots) for feature in model.features),
         "curve(x) is a function of x that all leaves share, drawn below. " * bool(model.curves),
-        "[x = a] is 1 if x is a, else 0, and so for a category that training never saw; beside it"
-        " stands for how many training rows of the leaf it is 1 (their share, where rows had"
-        " weights). " * bool(kinds & {"category", "missing"}),
+        "[x = a] is 1 if x is a, else 0; a category that training never saw is none of them. Beside"
+        " it stands the number of the leaf's training rows for which it is 1 (their share, where"
+        " rows had weights). " * bool(kinds & {"category", "missing"}),
         "A missing number counts as the average of all rows. " * ("number" in kinds),
     ]
     return "".join(pieces) + (
@@ -114,7 +114,7 @@ def definitions(contents: Contents) -> list[str]:
 
 
 def named(contents: Contents, text: str) -> str:
-    """A text on test rows, where they are none in other words."""
+    """A text on test rows; if the model was fitted on them, they are called rows shown."""
     for old, new in _SEEN_NAMES.items() if contents.seen else ():
         text = text.replace(old, new)
     return text
@@ -166,13 +166,13 @@ def rows_text(n: int) -> str:
 
 
 def weight_note(contents: Contents) -> list[str]:
-    """What weights of the test rows mean for all that is said of them."""
+    """What the weights of the test rows mean for the numbers of the report."""
     weights = contents.weights
     if weights is None:
         return []
     text = (
         f"The test rows are weighted: shares, means and scores count each by its weight. The"
-        f" weights sum to {words.number(weights.total, 6)}; as much is known as from"
+        f" weights sum to {words.number(weights.total, 6)}; they tell as much as"
         f" {rows_text(round(weights.effective_rows))} of equal weight."
     )
     return [named(contents, text)]
@@ -191,7 +191,7 @@ def _goal(contents: Contents) -> str:
     return f"the probabilities of {len(classes)} classes{of}"
 
 
-def _how_well(scores: Sequence[Score]) -> str:
+def _how_well(scores: Sequence[ReportedScore]) -> str:
     first, second = scores[0], scores[1]
     return (
         f"On the test rows, {first.name} is {score_text(first)} (95% interval"
@@ -225,12 +225,12 @@ def _drift(contents: Contents) -> str:
     return f"The test rows differ from the training rows in {listed}{more}; see the data notes."
 
 
-def score_text(score: Score) -> str:
+def score_text(score: ReportedScore) -> str:
     return value_text(score, score.value)
 
 
-def value_text(score: Score, value: float) -> str:
-    """A score with as many digits as its interval makes sense of."""
+def value_text(score: ReportedScore, value: float) -> str:
+    """A score with as many digits as its interval supports."""
     if not np.isfinite(value):
         return "not defined"
     unit, sign = (100, "%") if score.is_share else (1, "")
@@ -239,7 +239,7 @@ def value_text(score: Score, value: float) -> str:
     return f"{round(unit * value, places) + 0.0:,.{places}f}{sign}"  # never "-0.00"
 
 
-def interval_text(score: Score) -> str:
+def interval_text(score: ReportedScore) -> str:
     if not np.isfinite([score.low, score.high]).all():
         return "not known"
     return f"{value_text(score, score.low)} to {value_text(score, score.high)}"

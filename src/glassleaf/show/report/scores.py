@@ -24,7 +24,7 @@ DELONG = "DeLong's"
 
 
 @dataclass(frozen=True)
-class Score(JsonData):
+class ReportedScore(JsonData):
     """A score, its 95% interval, what a constant guess would reach, and what it means.
 
     The constant guess is the mean target (or the shares of the classes) of the training rows.
@@ -43,7 +43,7 @@ class Score(JsonData):
 
 def model_scores(
     explanation: ModelExplanation, target: Floats, prediction: Floats, weight: Floats
-) -> tuple[Score, ...]:
+) -> tuple[ReportedScore, ...]:
     """The scores that suit the model.
 
     ``target`` are numbers, or positions of classes; ``prediction`` has one column, or one per
@@ -73,12 +73,12 @@ class _Rows:
         score: Callable[..., float],
         influence: Callable[..., Floats],
         meaning: str,
-    ) -> Score:
+    ) -> ReportedScore:
         """A score with the interval that its influence values give."""
         value = score(self.y, self.p, self.w)
         low, high = intervals.around(value, influence(self.y, self.p, self.w))
         baseline = score(self.y, self.constant, self.w)
-        return Score(name, value, low, high, baseline, meaning, DELTA)
+        return ReportedScore(name, value, low, high, baseline, meaning, DELTA)
 
 
 def _of_mean(of_rows: Callable[[Any, Floats], Floats]) -> Callable[..., Floats]:
@@ -86,7 +86,7 @@ def _of_mean(of_rows: Callable[[Any, Floats], Floats]) -> Callable[..., Floats]:
     return lambda y, p, w: intervals.mean_influence(of_rows(y, p), w)
 
 
-def _number_scores(rows: _Rows) -> tuple[Score, ...]:
+def _number_scores(rows: _Rows) -> tuple[ReportedScore, ...]:
     return (
         rows.scored("R²", scores.r_squared, intervals.r_squared_influence,
                     "Share of the variation of the target that the model explains; 1 is perfect."),
@@ -99,7 +99,7 @@ def _number_scores(rows: _Rows) -> tuple[Score, ...]:
     )  # fmt: skip
 
 
-def _deviance_scores(loss: str, rows: _Rows) -> tuple[Score, ...]:
+def _deviance_scores(loss: str, rows: _Rows) -> tuple[ReportedScore, ...]:
     return (
         rows.scored("D²", partial(scores.explained_deviance, loss),
                     partial(intervals.explained_deviance_influence, loss),
@@ -113,7 +113,7 @@ def _deviance_scores(loss: str, rows: _Rows) -> tuple[Score, ...]:
     )  # fmt: skip
 
 
-def _class_scores(y: Ints, p: Floats, constant: Floats, w: Floats) -> tuple[Score, ...]:
+def _class_scores(y: Ints, p: Floats, constant: Floats, w: Floats) -> tuple[ReportedScore, ...]:
     rows, several = _Rows(y, p, constant, w), p.shape[1] > 2
     hits = scores.accuracy(y, p, w)
     of_what = " Mean over the classes that occur, each against the rest." * several
@@ -125,32 +125,32 @@ def _class_scores(y: Ints, p: Floats, constant: Floats, w: Floats) -> tuple[Scor
                     "Mean surprise at the true class; 0 is perfect, and sure mistakes cost much."),
         rows.scored("Brier score", scores.brier, _of_mean(scores.brier_errors),
                     "Mean squared error of the probabilities; 0 is perfect."),
-        Score("Accuracy", hits, *intervals.wilson(hits, scores.effective_rows(w)),
+        ReportedScore("Accuracy", hits, *intervals.wilson(hits, scores.effective_rows(w)),
               scores.accuracy(y, constant, w),
               "Share of rows whose most probable class is the true one.", WILSON, is_share=True),
     )  # fmt: skip
 
 
-def auc_score(value: float, influence: Floats, of_what: str = "") -> Score:
+def auc_score(value: float, influence: Floats, of_what: str = "") -> ReportedScore:
     """The AUC as a score."""
     meaning = (
         "Chance that a row of the class is ranked above one that is not; 0.5 is a coin, 1 perfect."
     )
     low, high = intervals.between_0_and_1(value, influence)
-    return Score("AUC", value, low, high, 0.5, meaning + of_what, DELONG)
+    return ReportedScore("AUC", value, low, high, 0.5, meaning + of_what, DELONG)
 
 
-def _gini_score(auc: Score) -> Score:
+def _gini_score(auc: ReportedScore) -> ReportedScore:
     value, low, high = (scores.gini(number) for number in (auc.value, auc.low, auc.high))
     meaning = "Twice the AUC minus 1, as credit risk has it; 0 is a coin, 1 perfect."
-    return Score("Gini", value, low, high, 0.0, meaning, auc.interval)
+    return ReportedScore("Gini", value, low, high, 0.0, meaning, auc.interval)
 
 
-def _ks_score(y: Ints, p: Floats, w: Floats) -> Score:
+def _ks_score(y: Ints, p: Floats, w: Floats) -> ReportedScore:
     meaning = (
         "Kolmogorov-Smirnov: the largest distance between the shares of the two classes below a"
         " probability; 1 means that one probability separates them."
     )
     value = scores.kolmogorov_smirnov(y, p, w)
     ends = intervals.between_0_and_1(value, intervals.kolmogorov_smirnov_influence(y, p, w))
-    return Score("KS", value, *ends, 0.0, meaning, DELTA)
+    return ReportedScore("KS", value, *ends, 0.0, meaning, DELTA)

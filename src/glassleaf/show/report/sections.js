@@ -30,7 +30,7 @@ function titled(title, intro, content) {
   return h("div", {}, h("h3", {}, title), h("p", { class: "intro" }, intro), h("div", { class: "charts" }, content));
 }
 
-/* Predicted against true classes. A matrix of many classes is none to read; it is in the data. */
+/* Predicted against true classes. A matrix of many classes cannot be read here; it is in the data. */
 function classesPart(view) {
   const { rates } = view.on_classes, several = view.classes.length > 2;
   const percents = ["share", "predicted", "recall", "precision"];

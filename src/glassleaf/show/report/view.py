@@ -31,9 +31,9 @@ from glassleaf.tree.fitted import NEW_CATEGORY
 
 Parts = list[str]
 
-# A curve keeps so many points at most: more could not be seen, and would make large pages.
-_CURVE_POINTS = 200
-# Terms that are 1 or 0, and the rows below which a coefficient of one rests on next to nothing.
+# Largest number of points of a line of gains: more could not be seen, and would make large pages.
+_GAIN_POINTS = 200
+# Terms that are 1 or 0, and the number of rows below which their coefficients are marked.
 _INDICATORS = ("category", "missing")
 _FEW_ROWS = 10
 # Longest name in a table or form; the page shortens it further where there is no room.
@@ -81,8 +81,8 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "data": _data(contents),
         "rows": {"typical": _cells(model, contents.typical), "examples": _examples(contents)},
     }
-    plain: dict[str, Any] = json_ready(view)
-    return plain
+    ready: dict[str, Any] = json_ready(view)
+    return ready
 
 
 def _outputs(model: ModelExplanation) -> list[str]:
@@ -261,7 +261,7 @@ def _formula(model: ModelExplanation, leaf: NodeExplanation, output: int) -> dic
 def _support(leaf: NodeExplanation, t: int) -> dict[str, Any]:
     """How many training rows of the leaf an indicator is 1 for: its coefficient rests on these.
 
-    The model keeps the weighted share; where rows had weights it says nothing of their number.
+    The model keeps the weighted share; where rows had weights, their number is not known.
     """
     number = leaf.mean[t] * leaf.rows
     if leaf.weight != leaf.rows or abs(number - round(number)) > 1e-6 * leaf.rows:
@@ -312,9 +312,9 @@ def _gains(node: NodeExplanation) -> dict[str, Any]:
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
     points = candidate.gains
-    if len(points) > _CURVE_POINTS:
+    if len(points) > _GAIN_POINTS:
         best = max(range(len(points)), key=lambda k: points[k][1])
-        some = np.linspace(0, len(points) - 1, _CURVE_POINTS).astype(int).tolist()
+        some = np.linspace(0, len(points) - 1, _GAIN_POINTS).astype(int).tolist()
         points = tuple(points[k] for k in sorted({*some, best}))
     is_number = candidate.condition.categories is None
     return {

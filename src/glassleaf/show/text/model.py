@@ -85,7 +85,7 @@ def target_text(explanation: ModelExplanation, target: Sequence[float]) -> str:
     return ", ".join(f"{words.percent(share)} {words.class_name(label)}" for label, share in shown)
 
 
-def seen_text(feature: Feature) -> str:
+def training_range_text(feature: Feature) -> str:
     """What training saw of a feature: its range, or how many categories."""
     if feature.categories is not None:
         return f"{len(feature.categories)} categories"

@@ -16,7 +16,7 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to that takes its place when all went well, and else leaves no trace."""
+    """A file to write to. It takes its place if all went well, and leaves no trace otherwise."""
     target = os.path.realpath(path)
     if not os.fspath(path) or os.path.isdir(target):
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the name of a file in it.")
@@ -27,7 +27,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
-        _sync(beside, os.O_RDWR)  # opened anew: who wrote to the file may have closed it
+        _sync(beside, os.O_RDWR)  # opened anew: the writer may have closed it
         if os.path.exists(target):
             os.chmod(beside, os.stat(target).st_mode & 0o777)
         os.replace(beside, target)

@@ -2,8 +2,8 @@
 
 A document is what ``schemas/model-v3.schema.json`` describes, as Python's own dicts and lists;
 floats that JSON cannot write are the words "inf", "-inf" and "nan" in the file, and floats here.
-``parse`` returns only documents that hold: those that the schema allows and whose arrays fit
-together and are a tree. For anything else it raises ``ModelFileError``. A file of an older version
+``parse`` returns only sound documents: the schema allows them, and their arrays fit together and
+are a tree. For anything else it raises ``ModelFileError``. A file of an older version
 is checked against its own schema, and becomes a document of this version (``older``).
 """
 
@@ -65,13 +65,13 @@ def parse(text: bytes | str) -> Document:
             f"This is no intact model file: it is not JSON ({error!s:.200})."
             " It was cut off, changed by hand, or is another file."
         ) from None
-    except (ValueError, OverflowError) as error:  # those of numbers
+    except (ValueError, OverflowError) as error:  # numbers that Python cannot hold
         raise ModelFileError(f"This is no intact model file: {error!s:.200}") from None
     return document
 
 
 def _checked_version(document: Any) -> int:
-    """The version whose schema holds; that is the latest for what is no version at all."""
+    """The version whose schema applies; the latest where no version is given."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFileError("This is JSON, but not a glassleaf model.")
     version = document.get("version")
@@ -128,7 +128,7 @@ def array_parts(document: Document) -> list[str]:
 
 
 def arrays(part: str) -> dict[str, Any]:
-    """The arrays of such a part, with their axes and types, as the schema has them."""
+    """The arrays of such a part, with the axes and types that the schema gives them."""
     properties = model_schema(VERSION)["properties"][part]["properties"]
     return {name: entry for name, entry in properties.items() if "axes" in entry}
 

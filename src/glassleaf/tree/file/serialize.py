@@ -44,7 +44,7 @@ def to_document(model: FittedModel, written_by: str) -> Document:
 
 
 def model_document(model: FittedModel) -> Document:
-    """The part that predicts; the parameters of the fit have no say in that."""
+    """The part that predicts, which the parameters of the fit are not."""
     tree = model.tree
     if tree.custom is not None:
         raise ExportError(
