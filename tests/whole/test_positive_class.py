@@ -30,11 +30,12 @@ from glassleaf import (
     reasons,
     shap_values,
 )
+from glassleaf.errors import ModelFileError
 from glassleaf.explanations.leaf_scores import score_leaves
 from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss
 from glassleaf.show.report.view import page_view
-from glassleaf.tree.file import content
-from glassleaf.tree.file.convert import from_document, plain_model
+from glassleaf.tree.file import model_file
+from glassleaf.tree.file.serialize import from_document, plain_model
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.scorer import Scorer
 
@@ -79,10 +80,10 @@ def plain(value):
 
 def test_the_tree_is_the_same_bit_for_bit():
     first, last, _, is_bad = models()
-    seen = replace(first.tree_.seen, target=first.tree_.seen.target[:, ::-1])
-    assert replace(first.tree_, records=seen) == last.tree_
+    seen = replace(first.tree_.record, target=first.tree_.record.target[:, ::-1])
+    assert replace(first.tree_, training_record=seen) == last.tree_
     assert first.tree_.n_leaves > 2
-    assert first.tree_.seen.target[0, 0] == pytest.approx(is_bad.mean(), abs=0.05)
+    assert first.tree_.record.target[0, 0] == pytest.approx(is_bad.mean(), abs=0.05)
 
 
 def test_scikit_learn_sees_its_own_order():
@@ -438,7 +439,7 @@ def test_a_file_without_it_means_the_second_class(tmp_path):
     first, last, X, _ = models()
     old = document_of(last, tmp_path)
     del old["estimator"]["parameters"]["positive_class"]
-    model = from_document(content.parse(json.dumps(old)))
+    model = from_document(model_file.parse(json.dumps(old)))
     assert model.positive_class == "zad"
     assert Scorer(plain_model(model))(X.iloc[0].tolist()) == last.scorer()(X.iloc[0].tolist())
 
@@ -453,20 +454,20 @@ def test_a_file_without_it_means_the_second_class(tmp_path):
 def test_files_with_other_positions_are_refused(change, message, tmp_path):
     kept = document_of(models()[0], tmp_path)
     kept["loss"] |= change
-    with pytest.raises(content.ModelFileError, match=message):
-        content.parse(json.dumps(kept))
+    with pytest.raises(ModelFileError, match=message):
+        model_file.parse(json.dumps(kept))
 
 
 def test_only_one_of_two_classes_is_positive_in_a_file(tmp_path, multiclass):
     kept = document_of(ModelTreeClassifier(max_depth=0).fit(*multiclass), tmp_path)
     kept["loss"]["positive"] = 0
-    with pytest.raises(content.ModelFileError, match="only one of two classes"):
-        content.parse(json.dumps(kept))
+    with pytest.raises(ModelFileError, match="only one of two classes"):
+        model_file.parse(json.dumps(kept))
     kept = document_of(models()[0], tmp_path)
     kept["estimator"]["parameters"]["loss"] = {"loss": {"name": "log_loss", "n_outputs": 3,
                                                        "positive": 0}}  # fmt: skip
-    with pytest.raises(content.ModelFileError, match="log_loss has other parameters"):
-        from_document(content.parse(json.dumps(kept)))
+    with pytest.raises(ModelFileError, match="log_loss has other parameters"):
+        from_document(model_file.parse(json.dumps(kept)))
 
 
 def test_losses_by_label():
@@ -484,7 +485,7 @@ def test_dask_gives_the_same():
     frame = X.assign(y=np.where(is_bad, "bad", "good"), w=rows()[2])
     model = ModelTreeClassifier(positive_class="bad", backend="dask", **GIVEN)
     model.fit(dask.from_pandas(frame, npartitions=3), "y", "w")
-    np.testing.assert_allclose(model.tree_.seen.target, first.tree_.seen.target)
+    np.testing.assert_allclose(model.tree_.record.target, first.tree_.record.target)
     parts = dask.from_pandas(X, npartitions=2)
     for method in ("predict_proba", "decision_function"):
         expected = getattr(first, method)(X)
