@@ -258,7 +258,7 @@ def combine_sides(table, first_bin, n_values, is_categorical, has_missing, opera
     """Both sides of every candidate of a block, from the statistics of its bins.
 
     ``operation`` 0 adds, 1 takes the smallest, 2 the largest. Candidates come feature by feature
-    and bin by bin; see ``search`` for which there are. Nothing is ever subtracted.
+    and bin by bin; see ``fit.splits.gains`` for which there are. Nothing is ever subtracted.
     """
     nothing = 0.0 if operation == 0 else (np.inf if operation == 1 else -np.inf)
     running, none = np.empty(table.shape[1]), np.empty(table.shape[1])
