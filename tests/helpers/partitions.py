@@ -79,5 +79,5 @@ def assert_same_tree(tree, other):
     np.testing.assert_array_equal(tree.n_samples, other.n_samples)
     np.testing.assert_allclose(tree.coef, other.coef, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(tree.loss, other.loss, rtol=1e-7)
-    np.testing.assert_allclose(tree.seen.target, other.seen.target, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(tree.record.target, other.record.target, rtol=1e-7, atol=1e-12)
     assert tree.columns == other.columns
