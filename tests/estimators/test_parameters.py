@@ -351,15 +351,6 @@ def test_verbose_reports_on_standard_error(regression, capsys):
     assert not capsys.readouterr().err
 
 
-@pytest.mark.parametrize("seed", [None, 0, np.random.RandomState(1)])
-def test_random_state_changes_nothing(regression, seed):
-    X, y = regression
-    assert (
-        ModelTreeRegressor(random_state=seed).fit(X, y).tree_
-        == ModelTreeRegressor().fit(X, y).tree_
-    )
-
-
 def test_many_rows_are_predicted_as_few_are(regression):
     X, y = regression
     model = ModelTreeRegressor().fit(X, y)

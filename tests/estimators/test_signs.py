@@ -47,6 +47,30 @@ def test_predictions_are_monotone(rng, table, kind, given, sign):
         assert (own * steps > 0).any() == (sign == 1)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_predictions_are_monotone_on_a_grid_of_all_columns(seed):
+    """Random slopes in random regions, random signs: every corner, within the data and beyond."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(600, 3)), rng.integers(0, 3, 600)])
+    X[rng.random(600) < 0.1, 0] = np.nan
+    region = (X[:, 1] > 0).astype(int) + 2 * (X[:, 3] > 1)
+    score = (np.nan_to_num(X) * rng.normal(size=(4, 4))[region]).sum(axis=1)
+    kind = [ModelTreeRegressor, ModelTreeClassifier][seed % 2]
+    y = score if kind is ModelTreeRegressor else np.digitize(score, [0.0])
+    signs = rng.permutation([1, 1, -1, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = kind(monotonic_cst=signs, max_leaf_nodes=8, significance=None).fit(X, y)
+    assert model.get_n_leaves() > 2
+    points = [np.linspace(-5, 5, 11)] * 3 + [np.arange(-1.0, 4.0)]
+    grid = np.stack(np.meshgrid(*points, indexing="ij"), axis=-1)
+    rows = grid.reshape(-1, 4)
+    found = model.predict_proba(rows)[:, 1] if kind is ModelTreeClassifier else model.predict(rows)
+    found = found.reshape(grid.shape[:-1])
+    for column, sign in enumerate(signs):
+        assert (sign * np.diff(found, axis=column) >= -1e-12 * np.abs(found).max()).all()
+
+
 # --- signs against the data ----------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """What is done to leaves at the end: shorter numbers, and what these cost."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
@@ -33,8 +34,41 @@ def test_every_leaf_keeps_its_mean_prediction_but_for_the_digits_of_its_intercep
         assert abs(apart) <= 0.01 * spread
 
 
-def test_coefficients_of_several_classes_are_rounded_too(rng):
-    X, y = slopes(rng)
-    model = ModelTreeClassifier(coef_digits=2).fit(X, np.digitize(y, [-1.0, 1.0]))
-    assert max(n_digits(value) for value in model.tree_.coef.ravel()) <= 2
-    assert abs(model.rounding_cost_) < 0.05
+def log_loss(model, X, y, weight):
+    proba = model.predict_proba(X)
+    return -(weight @ np.log(proba[np.arange(len(y)), y]))
+
+
+def deviance(model, X, y, weight):
+    mean = model.predict(X)
+    return weight @ (np.log(mean) + y / mean - np.log(y) - 1.0)
+
+
+@pytest.mark.parametrize("digits", [1, 3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_cost_for_classes_is_that_of_their_log_loss(rng, n_classes, digits):
+    X, score = slopes(rng)
+    y = np.digitize(score, np.linspace(-1.0, 1.0, n_classes + 1)[1:-1])
+    weight = rng.uniform(0.5, 2.0, len(y))
+    exact, short = (
+        ModelTreeClassifier(coef_digits=own).fit(X, y, weight) for own in (None, digits)
+    )
+    assert max(n_digits(value) for value in short.tree_.coef.ravel()) == digits
+    before, after = (log_loss(model, X, y, weight) for model in (exact, short))
+    assert short.rounding_cost_ == pytest.approx(after / before - 1, rel=1e-6, abs=1e-9)
+
+
+def test_the_cost_of_curves_clamps_and_categories_is_told_too(rng):
+    X, score = slopes(rng)
+    table = pd.DataFrame(X, columns=list("abc")).assign(d=rng.choice(list("xyz"), len(X)))
+    table.loc[::9, "b"] = np.nan
+    y = np.exp(score / 4 + (table["d"] == "x") + table["c"] ** 2 / 4).to_numpy()
+    weight = rng.uniform(0.5, 2.0, len(y))
+    given = {"loss": "gamma", "curves": True, "clamp": (0.05, 0.95)}
+    exact, short = (
+        ModelTreeRegressor(coef_digits=own, **given).fit(table, y, weight) for own in (None, 1)
+    )
+    assert (short.tree_.terms.curve_term >= 0).any()
+    assert {n_digits(value) for value in short.tree_.coef.ravel()} == {0, 1}
+    before, after = (deviance(model, table, y, weight) for model in (exact, short))
+    assert short.rounding_cost_ == pytest.approx(after / before - 1, rel=1e-6)
