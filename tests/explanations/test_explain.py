@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hostile import HOSTILE
+from pairs import pairs
 from problems import CURVED, FORMS, KINDS, fitted, later, raw_of, with_subsets
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -96,8 +97,7 @@ def check_rules_and_formulas(model, rows):
         np.testing.assert_allclose(by_hand, raw[i], rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", KINDS)
+@pairs("kind, form", KINDS, FORMS, shift=0)
 def test_contributions_sum_to_the_raw_score(kind, form):
     model, X, _ = fitted(kind, **FORMS[form])
     for background in (None, X):
@@ -111,8 +111,7 @@ def test_contributions_sum_to_the_raw_score(kind, form):
             np.testing.assert_allclose(rows[i].raw, np.squeeze(raw[i]), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("form", ["rank, clamped", *CURVED])
-@pytest.mark.parametrize("kind", KINDS)
+@pairs("kind, form", KINDS, ["rank, clamped", *CURVED])
 def test_the_reference_is_the_mean_of_the_leaf(kind, form):
     model, X, _ = fitted(kind, **FORMS[form])
     raw, leaves, rows = raw_of(model, X), model.apply(X), explain(model, X)
@@ -149,8 +148,7 @@ def test_strength_is_the_spread_of_what_a_feature_adds(rng, kind, weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("form", CURVED)
-@pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary"])
+@pairs("kind, form", ["squared_error", "poisson", "binary"], CURVED)
 def test_strength_of_line_curve_and_gaps_together(rng, kind, form, weighted):
     """In leaves and in the nodes above them, from what training saw of each term."""
     model, X, y = fitted(kind, **FORMS[form])
@@ -183,8 +181,7 @@ def model_matrix(model, X):
     return model.model_.matrix(X)
 
 
-@pytest.mark.parametrize("form", CURVED)
-@pytest.mark.parametrize("kind", KINDS)
+@pairs("kind, form", KINDS, CURVED)
 def test_lines_of_effects_are_the_contributions(kind, form):
     """Along a number, at kinks and between them, in the leaf's own range."""
     model, X, _ = fitted(kind, **FORMS[form])
@@ -330,8 +327,7 @@ def test_the_runner_up_is_what_wins_without_the_winner():
     assert second.gain == pytest.approx(first.runners_up[0].gain)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", KINDS)
+@pairs("kind, form", KINDS, FORMS, shift=1)
 def test_everything_is_json(kind, form):
     model, X, _ = fitted(kind, **FORMS[form])
     text = json.dumps(explain(model).to_dict(), allow_nan=False)
@@ -342,8 +338,7 @@ def test_everything_is_json(kind, form):
 # --- in words ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", KINDS)
+@pairs("kind, form", KINDS, FORMS, shift=2)
 def test_text_has_every_leaf(kind, form):
     model, X, _ = fitted(kind, **FORMS[form])
     text = model.export_text()
@@ -543,8 +538,7 @@ def test_the_split_is_the_trees_own_however_it_was_chosen(kind, given):
             assert not candidate.is_chosen or candidate.condition == node.split.condition
 
 
-@pytest.mark.parametrize("form", ["rank, clamped", "curves, rank, clamped"])
-@pytest.mark.parametrize("kind", KINDS)
+@pairs("kind, form", KINDS, ["rank, clamped", "curves, rank, clamped"])
 def test_a_model_from_a_file_explains_itself(tmp_path, kind, form):
     model, X, _ = fitted(kind, **FORMS[form])
     model.save(tmp_path / "model.json")

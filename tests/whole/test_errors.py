@@ -1,6 +1,7 @@
 """Wrong input is an error that names what was wrong, what came and what is accepted."""
 
 import warnings
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
 
-BOTH = pytest.mark.parametrize("kind", [ModelTreeRegressor, ModelTreeClassifier])
+ESTIMATORS = [ModelTreeRegressor, ModelTreeClassifier]
+BOTH = pytest.mark.parametrize("kind", ESTIMATORS)
 
 
 @pytest.fixture
@@ -59,22 +61,21 @@ WRONG_TYPES = {
 
 
 def cases(table):
+    """Every value with one of the estimators, in turn."""
+    given = [(name, value) for name, values in table.items() for value in values]
     return [
-        pytest.param(name, value, id=f"{name}={value!r:.30}".split(" at ")[0])
-        for name, values in table.items()
-        for value in values
+        pytest.param(kind, name, value, id=f"{name}={value!r:.30}".split(" at ")[0])
+        for kind, (name, value) in zip(cycle(ESTIMATORS), given, strict=False)
     ]
 
 
-@BOTH
-@pytest.mark.parametrize(("name", "value"), cases(WRONG_VALUES))
+@pytest.mark.parametrize(("kind", "name", "value"), cases(WRONG_VALUES))
 def test_a_wrong_value_names_the_parameter(data, kind, name, value):
     with pytest.raises(ValueError, match=name):
         kind(**{name: value}).fit(*data)
 
 
-@BOTH
-@pytest.mark.parametrize(("name", "value"), cases(WRONG_TYPES))
+@pytest.mark.parametrize(("kind", "name", "value"), cases(WRONG_TYPES))
 def test_a_wrong_type_names_the_parameter(data, kind, name, value):
     # scikit-learn's own check of random_state raises ValueError for a wrong type.
     expected = (TypeError, ValueError) if name == "random_state" else TypeError

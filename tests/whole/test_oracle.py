@@ -5,6 +5,7 @@ import oracles
 import pandas as pd
 import pytest
 from bare import classifier, regressor
+from pairs import pairs
 
 from glassleaf import ModelTreeRegressor, paper_settings
 from glassleaf.tables.cells import ANY_NUMBER
@@ -28,7 +29,7 @@ LOSSES = {
 }
 every_method = pytest.mark.parametrize("method", METHODS)
 every_loss = pytest.mark.parametrize("loss", LOSSES)
-two_losses = pytest.mark.parametrize("loss", ["squared_error", "binary"])
+TWO_LOSSES = ["squared_error", "binary"]
 
 
 # --- generated problems --------------------------------------------------------------------------
@@ -197,8 +198,7 @@ def test_rounding_is_no_gain_in_any_unit(rng, method, mean, scale):
 
 
 @every_method
-@every_loss
-@pytest.mark.parametrize("seed", range(4))
+@pairs("loss, seed", LOSSES, range(4))
 def test_numbers(method, loss, seed):
     kinds = ["normal", "integer", "normal", "binary", "normal"][: 2 + seed]
     problem = Problem(seed, kinds, loss)
@@ -213,8 +213,7 @@ def test_weights(method, loss):
 
 
 @every_method
-@two_losses
-@pytest.mark.parametrize("seed", range(3))
+@pairs("loss, seed", TWO_LOSSES, range(3))
 def test_ties_go_to_the_lowest_column_and_threshold(method, loss, seed):
     problem = Problem(20 + seed, ["integer", "integer", "binary", "integer", "integer"], loss)
     problem.X[:, 3] = problem.X[:, 0]  # the same splits, after column 0
@@ -226,16 +225,14 @@ def test_ties_go_to_the_lowest_column_and_threshold(method, loss, seed):
 
 
 @every_method
-@pytest.mark.parametrize("loss", ["squared_error", "poisson", "binary", "multiclass"])
-@pytest.mark.parametrize("seed", range(2))
+@pairs("loss, seed", ["squared_error", "poisson", "binary", "multiclass"], range(2))
 def test_constant_and_rare_columns(method, loss, seed):
     problem = Problem(30 + seed, ["integer", "constant", "rare", "normal"], loss)
     assert check_tree(problem, problem.fit(method), method) > 1
 
 
 @every_method
-@two_losses
-@pytest.mark.parametrize("weighted", [False, True])
+@pairs("loss, weighted", TWO_LOSSES, [False, True])
 def test_columns_stored_by_their_values(method, loss, weighted):
     kinds = ["integer", "spike", "spike", "rare"]
     problem = Problem(35, kinds, loss, missing=[0], weighted=weighted, n=210)
@@ -243,24 +240,21 @@ def test_columns_stored_by_their_values(method, loss, weighted):
 
 
 @every_method
-@two_losses
-@pytest.mark.parametrize("kind", ["offset", "tiny", "huge"])
-@pytest.mark.parametrize("seed", range(2))
+@pairs("loss, kind, seed", TWO_LOSSES, ["offset", "tiny", "huge"], range(3))
 def test_badly_scaled_columns(method, loss, kind, seed):
     problem = Problem(40 + seed, [kind, "normal", "integer"], loss)
     assert check_tree(problem, problem.fit(method), method) > 1
 
 
 @every_method
-@two_losses
-@pytest.mark.parametrize("seed", range(4))
+@pairs("loss, seed", TWO_LOSSES, range(4))
 def test_missing_values(method, loss, seed):
     problem = Problem(50 + seed, ["integer", "normal", "integer"], loss, missing=[0, 1])
     assert check_tree(problem, problem.fit(method), method) > 1
 
 
 @every_method
-@two_losses
+@pytest.mark.parametrize("loss", TWO_LOSSES)
 def test_missing_against_the_rest(method, loss):
     problem = Problem(60, ["normal", "normal"], loss, n=90)
     rng = np.random.default_rng(60)
@@ -274,8 +268,7 @@ def test_missing_against_the_rest(method, loss):
 
 
 @every_method
-@pytest.mark.parametrize("loss", ["squared_error", "binary", "multiclass"])
-@pytest.mark.parametrize("missing", [(), (1,), (0, 1, 2)], ids=["full", "category", "all"])
+@pairs("loss, missing", ["squared_error", "binary", "multiclass"], [(), (1,), (0, 1, 2)])
 def test_categories(method, loss, missing):
     problem = Problem(
         70, ["normal", "integer", "binary", "rare"], loss, missing=missing, categorical=(1, 2)

@@ -1,9 +1,12 @@
 """What must not change the tree: units, order, copies, names, threads."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pairs import pairs
 from sklearn.preprocessing import StandardScaler
 from threads import always_threads
 
@@ -26,6 +29,7 @@ KINDS = ["squared_error", "huber", "poisson", "binary", "multiclass"]
 of_method = pytest.mark.parametrize("method", METHODS)
 of_invariant_method = pytest.mark.parametrize("method", INVARIANT)
 of_kind = pytest.mark.parametrize("kind", KINDS)
+of_pairs = partial(pairs, "kind, method", KINDS, METHODS)  # all of them, over the five shifts
 
 
 def make(kind, method, **parameters):
@@ -106,9 +110,8 @@ def test_the_extremes_of_scale(kind, factor):
         assert_same_splits(other, plain, threshold=lambda j, t: t / factor)
 
 
-@pytest.mark.parametrize("gaps", [0.0, 0.1])
 @of_invariant_method
-@pytest.mark.parametrize("kind", ["squared_error", "binary"])
+@pairs("kind, gaps", ["squared_error", "binary"], [0.0, 0.1])
 @pytest.mark.parametrize("low, high", [(0.0, 2.0), (3.0, 7.0)])
 def test_codes_of_columns_with_two_values(kind, method, gaps, low, high):
     """Zeros and ones are summarized and stored in ways of their own."""
@@ -192,8 +195,7 @@ def test_units_of_a_target_with_a_log_link(kind, method, seed, exponent):
 # --- order ---------------------------------------------------------------------------------------
 
 
-@of_method
-@of_kind
+@of_pairs(shift=0)
 @few
 @given(seed=seeds)
 def test_order_of_rows(kind, method, seed):
@@ -204,8 +206,7 @@ def test_order_of_rows(kind, method, seed):
     assert_close(raw(other, X), raw(plain, X))
 
 
-@of_method
-@of_kind
+@of_pairs(shift=1)
 @few
 @given(seed=seeds, order=st.permutations(range(3)))
 def test_order_of_columns(kind, method, seed, order):
@@ -220,8 +221,7 @@ def test_order_of_columns(kind, method, seed, order):
 
 
 @pytest.mark.parametrize("max_bins", [255, 16])
-@of_method
-@of_kind
+@of_pairs(shift=2)
 @settings(max_examples=2, deadline=None)
 @given(seed=seeds)
 def test_copies_of_rows_are_weights(kind, method, max_bins, seed):
@@ -247,8 +247,7 @@ def test_copies_of_rows_are_weights_for_values_that_are_missing_only_later():
     assert_close(by_weight.predict(later), by_copy.predict(later))
 
 
-@of_method
-@of_kind
+@of_pairs(shift=3)
 @few
 @given(seed=seeds)
 def test_rows_of_weight_zero_do_not_exist(kind, method, seed):
@@ -292,8 +291,7 @@ def test_names_of_labels(kind, method, seed, names):
     assert_close(named.predict_proba(X)[:, columns], plain.predict_proba(X))
 
 
-@of_method
-@of_kind
+@of_pairs(shift=0)
 @pytest.mark.parametrize(("value", "position"), [(0.0, 0), (1.0, 3), (-7.3, 0), (1e6, 3), (0.1, 1)])
 def test_a_constant_column(kind, method, value, position):
     X, y = problem(kind, 1)
@@ -307,8 +305,7 @@ def test_a_constant_column(kind, method, value, position):
     assert_close(raw(other, wider), raw(plain, X))
 
 
-@of_method
-@of_kind
+@of_pairs(shift=4)
 @few
 @given(seed=seeds)
 def test_number_of_threads(kind, method, seed):
