@@ -164,7 +164,7 @@ def random_state(value: Any) -> np.random.RandomState:
 
 
 def check_random_state(value: Any) -> None:
-    """Fitting draws no random numbers; what is passed must still make sense."""
+    """random_state: a seed, a generator or None, also for a fit that draws no numbers."""
     is_seed = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
     if value is None or isinstance(value, (np.random.RandomState, np.random.Generator)):
         return

@@ -64,7 +64,7 @@ class Loss(ABC):
         return raw
 
     def log_inverse_link(self, raw: Floats) -> Floats:
-        """Logarithm of ``inverse_link``; override where that can be had without underflow."""
+        """Logarithm of ``inverse_link``; override it where it can be computed without underflow."""
         with np.errstate(divide="ignore"):
             return np.log(self.inverse_link(raw))
 

@@ -164,7 +164,7 @@ def standardize_grams(grams, n_dense, members, first, mean, factor, out):
             own[a, n] = own[n, a] = (own[n, a] - mean[s, a] * ones) * factor[s, a]
 
 
-# Rows that are added up before what they lost in rounding is looked after.
+# Rows that are added up before the sum takes care of what they lost in rounding.
 _FEW_ROWS = 32
 
 

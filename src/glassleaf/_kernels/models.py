@@ -34,8 +34,8 @@ def huber(y, raw, delta, far_curvature, value, slope, curvature):
         curvature[i] = 1.0 if distance <= delta else far_curvature
 
 
-# Numbers whose exponential is to be had from plain arithmetic, which the compiler does for several
-# rows at once, unlike a call of the library's exp.
+# Up to this number plain arithmetic gives the exponential. The compiler does it for several rows at
+# once, unlike a call of the library's exp.
 _NEAR = 40.0
 
 
@@ -218,7 +218,7 @@ def sum_columns(dense, ptr, idx, val, factors, start, stop, out):
                     of_sparse[k, idx[e]] += factor * val[e] if has_values else factor
 
 
-# So many rows stay in the processor's cache from their prediction to the sums of their columns.
+# This many rows stay in the processor's cache from their prediction to the sums of their columns.
 _ROWS_PER_PREDICTION = 512
 
 

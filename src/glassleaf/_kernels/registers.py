@@ -92,8 +92,8 @@ def _add_rows_in_registers(
 def _add_groups(builder, n_groups, n_over, tables, bin_, begin, end, first):
     """The loop over rows for a fixed number of groups of columns.
 
-    The last group is moved to the left by ``n_over`` columns, that it may end with the others; what
-    it finds in these is left out.
+    The last group is moved to the left by ``n_over`` columns, so that it ends with the others; its
+    sums of these columns are left out.
     """
     sums, dense, vectors, rows = tables
     n_kinds, sums_width = (builder.extract_value(sums.shape, axis) for axis in (1, 2))

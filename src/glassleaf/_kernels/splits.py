@@ -79,7 +79,7 @@ def sum_one_output(block_ptr, block_bins, vectors, dense, start, stop, count, va
             begin = end
 
 
-# The products of so many rows stay in the processor's cache.
+# The products of this many rows stay in the processor's cache.
 _KEPT_ROWS = 128
 # Numbers that one round of a vectorized loop adds; what is left over costs as much as a round each.
 _LOOP_LENGTH = 16

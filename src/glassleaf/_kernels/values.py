@@ -38,7 +38,7 @@ def assign_bins(values, upper, missing_bin, out):
             out[first + k] = missing_bin if np.isnan(values[first + k]) else found[k]
 
 
-# Numbers of 64 bits are sorted by so many bits at a time, counts of which stay in the cache.
+# Numbers of 64 bits are sorted by this many bits at a time, whose counts stay in the cache.
 _DIGIT_BITS = 11
 _N_DIGITS = 1 << _DIGIT_BITS
 _DIGIT = np.uint64(_N_DIGITS - 1)  # the last bits of a number

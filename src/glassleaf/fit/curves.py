@@ -5,7 +5,7 @@ splits, and spends its leaves on them. A *curve* is one more term of such a colu
 linear function of few points, whose weight every leaf chooses by itself. It is the mean residual of
 the root's linear model along the column (a partial residual plot, drawn through the bins), without
 its straight part. Curves are added one by one, the one that explains most first, and the root is
-fitted again: of several columns that go together, one gets the bend, and the others none.
+fitted again: of several columns that go together, only one gets the bend.
 
 For a loss that is not quadratic, the residual is the step that Newton's method would take, the
 gradient over the curvature, and rows count by their curvature: what a linear log-odds leaves has no
@@ -33,14 +33,14 @@ from glassleaf.tables.transforms import PiecewiseLinear
 
 Floats = NDArray[np.float64]
 
-# So many curves can still be looked at.
+# A reader can still look at this many curves.
 _MOST_CURVES = 10
 # Points of a curve: few enough to be read and exported.
 _MAX_POINTS = 9
 # A curve must explain this share of what the line leaves, and more than chance does.
 _WORTH_A_CURVE = 0.01
 _CHANCE = 0.001
-# Residuals may vary so much more where they say most, at a column's ends, than on average.
+# At a column's ends, where residuals say most, they may vary more than on average by this factor.
 _UNEVEN = 2.0
 _RIDGE = 1e-9
 _ROUNDING = 1e-9
@@ -110,7 +110,7 @@ def _tested_columns(plan: Plan, roles: Roles) -> set[int]:
 def _bin_residuals(
     backend: Backend, models: LinearModels, plan: Plan, settings: Settings, root: NodeModel
 ) -> tuple[dict[int, Residuals], float]:
-    """The root's residuals along every numeric column, by its bins; and what of them is noise.
+    """The root's residuals along every numeric column, by its bins, and their noise.
 
     The noise is the mean square of a gradient per unit of curvature: the variance of a row's
     residual times its curvature.
@@ -147,7 +147,7 @@ def _residuals(feature: FeatureBins, values: Floats, design: Design, n_outputs: 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A curve of mean 0 and spread 1, None where a straight line does; and what it explains."""
+    """A curve of mean 0 and spread 1, None where a straight line will do, and what it explains."""
 
     curve: PiecewiseLinear | None
     explained: float
@@ -157,8 +157,8 @@ class Drawn:
 class Ruler:
     """What it takes to draw curves along a column; of the residuals it needs the curvature alone.
 
-    ``bends`` is what mean residuals are multiplied by to have the curve at the points: a least
-    squares fit through the points, less its straight part.
+    ``bends`` times the mean residuals is the curve at the points: a least squares fit through the
+    points, less its straight part.
     """
 
     size: Floats

@@ -1,4 +1,4 @@
-"""What is done to the leaves when the tree stands: narrower ranges, short formulas and numbers."""
+"""The last steps after growing: narrower ranges of leaves, short formulas and short numbers."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _weights(backend: Backend, leaves: Sequence[Node], plan: Plan, index: int) -
 def shorten_leaves(
     models: LinearModels, nodes: Sequence[Node], design: Design, max_terms: int
 ) -> None:
-    """Let every leaf's formula use so many input columns at most."""
+    """Let every leaf's formula use at most ``max_terms`` input columns."""
     leaves = [node for node in nodes if node.children is None]
     models.shorten(
         [leaf.id for leaf in leaves],
@@ -136,7 +136,7 @@ def rounded(
 def _with_rounded_coefficients(tree: Tree, digits: int) -> Tree:
     """Coefficients of this many digits, and intercepts that keep every node's mean prediction.
 
-    An intercept is rounded too, to what these digits of the node's spread of scores need.
+    Intercepts are rounded too, to the last digit that matters beside the node's spread of scores.
     """
     coef = tree.coef.reshape(tree.node_count, -1, tree.terms.n_terms)
     intercept = tree.intercept.reshape(tree.node_count, -1)

@@ -14,8 +14,8 @@ from glassleaf.rows.backends import Backend
 def prune_weakest(backend: Backend, nodes: Sequence[Node], share: float) -> list[Node]:
     """Cost-complexity pruning: cut the weakest link while it is weaker than a share of the loss.
 
-    A link's strength is the fall of the penalized loss below it per leaf that it costs (Breiman et
-    al. 1984). The share is one of the root's loss.
+    The strength of a link is the fall of the penalized loss below it, per leaf that it costs
+    (Breiman et al. 1984). ``share`` is a share of the root's loss.
     """
     least = share * nodes[0].model.loss
     while True:
@@ -37,8 +37,7 @@ def prune_by_held_out(
 ) -> list[Node]:
     """Keep a split only if it lowers the loss of the rows that were set aside; then use them too.
 
-    Of all trees that can be had by cutting this one, the result is the best on those rows. Its
-    models are then fitted to all rows.
+    No other way to cut this tree is better on those rows. The models are then fitted to all rows.
     """
     cover_inner_nodes(backend, nodes)
     tasks = [on_rows.HeldLossTask(node.id, models.at_rows(node.model), loss) for node in nodes]
@@ -106,7 +105,7 @@ def renumbered(backend: Backend, nodes: Sequence[Node]) -> list[Node]:
 
 
 def cover_inner_nodes(backend: Backend, nodes: Sequence[Node]) -> None:
-    """Let inner nodes have rows again: all those of their leaves."""
+    """Give inner nodes the rows of their leaves."""
     for node in reversed(nodes):
         if node.children is not None:
             backend.each(on_rows.cover, [on_rows.FamilyTask(node.id, node.children)])

@@ -1,4 +1,4 @@
-"""The end of training: nodes to a tree of plain arrays on the raw scale, with what was seen."""
+"""The end of training: nodes become a tree of plain arrays on the raw scale, with its record."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
         low[node.id, numeric] = center + unit * ranges.low[stored]
         high[node.id, numeric] = center + unit * ranges.high[stored]
     ids = np.ix_(np.array([node.id for node in leaves]), numeric)
-    center = abs(nodes[0].model.center[stored])  # next to which stored values have lost digits
+    center = abs(nodes[0].model.center[stored])  # near these, stored values have lost digits
     for end in (low, high):
         end[ids] = without_noise(end[ids], np.maximum(center, abs(end[ids])))
     for node in reversed(nodes):  # children come after their parents
@@ -184,7 +184,7 @@ def _mean_targets(
 def _curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) -> Floats:
     """Covariance of every column's term and its curve in every node, 0 for columns without one.
 
-    Where leaves were narrowed, it is that of the clamped rows, in the nodes above them too.
+    Narrowed leaves, and the nodes above them, have that of the clamped rows.
     """
     columns = np.flatnonzero(design.terms.curve_term >= 0)
     out = np.zeros((len(nodes), len(design.terms.curve_term)))

@@ -1,4 +1,4 @@
-"""A part of the rows and what was learned of all rows, put together to what a tree grows on."""
+"""The rows that a tree grows on, made of a part of the table and what was learned of all rows."""
 
 from __future__ import annotations
 

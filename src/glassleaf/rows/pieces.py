@@ -185,7 +185,7 @@ def _parquet_pieces(rows: ParquetRows, y: Any, weight: Any, numeric_target: bool
 
 
 def _outline(meta: Any, others: Sequence[str]) -> Table:
-    """Names and types of the columns but for the target and the weight."""
+    """Names and types of the columns, without the target and the weight."""
     if getattr(meta, "ndim", 2) != 2:
         raise ValueError(f"X has {meta.ndim} dimension(s); a table has rows and columns.")
     if isinstance(meta, np.ndarray):
@@ -316,7 +316,7 @@ class Labels:
         return Labels(rows, weight, self._common_type(other))
 
     def _common_type(self, other: Labels) -> np.dtype[Any]:
-        """The type of the labels of both, as one table would have it; no labels have none."""
+        """The type of the labels of both, as one table has it; without labels there is none."""
         if not self.rows or not other.rows:
             return self.dtype if self.rows else other.dtype
         return np.promote_types(self.dtype, other.dtype)

@@ -1,4 +1,4 @@
-"""What has to be known of all rows before a tree can grow: learned from sums over parts of them.
+"""What a fit must know of all rows before a tree can grow, learned from sums over parts of them.
 
 Passes over the parts: targets and weights; a summary of every column; and only where some column
 has a transform, the gradient per bin, the moments of transformed columns, and the products of
@@ -179,7 +179,7 @@ def _warn_of_identifiers(
         if n_rows < _ROWS_PER_CATEGORY * len(own.counts):
             warn(
                 f"Column {name!r} has {len(own.counts):,} categories in {n_rows:,} rows. A model"
-                " learns so many by heart: if it is an identifier or a date, leave it out or turn"
+                " learns them by heart: if it is an identifier or a date, leave it out or turn"
                 " it into a number; else group its values."
             )
 

@@ -171,7 +171,7 @@ class ParquetRows:
         return pyarrow.schema(fields)
 
     def pieces(self, most: int) -> list[ParquetPiece]:
-        """All rows, in pieces of at most so many; each lies in one file unless there are many."""
+        """All rows, in pieces of bounded size; a piece lies in one file unless there are many."""
         if not self.n_rows:
             raise ValueError(f"There are no rows at {self.source}.")
         found: list[list[Stretch]] = []

@@ -233,7 +233,7 @@ def _of_indicator(
 
 
 def _moments_of_indicator(zeros: float, ones: float) -> Moments:
-    """Moments of zeros and ones of so much weight."""
+    """Moments of zeros and ones of these weights."""
     total = zeros + ones
     if not total:
         return Moments(0.0, 0.0, 0.0)

@@ -29,7 +29,7 @@ TRANSFORMS = {kind: kind for kind in ("none", "winsor", "rank", "auto")}
 _TAIL = 0.01
 # A distribution with a larger kurtosis than this, that of an exponential one, has heavy tails.
 _HEAVY = 9.0
-# A transform must say so much more about the target than what is simpler.
+# A transform must say this much more about the target than what is simpler.
 _WORTH_A_TRANSFORM = 0.02
 # Normal scores between which the transform is linear: few enough to be read and exported.
 _SCORES = np.linspace(-2.75, 2.75, 23)

@@ -39,8 +39,8 @@ _LOSS_WORK = 28.0
 _COLUMN_WORK = 0.35
 _SPARSE_WORK = 50.0
 _PRODUCT_WORK = 0.06
-# A Hessian of more products than this is worth keeping for some rounds; those of several outputs
-# are had together, in less time each.
+# A Hessian of more products than this is worth keeping for some rounds. Several outputs share one
+# pass, which takes less time for each.
 _DEAR_PRODUCTS = 4_000_000
 _DEAR_PRODUCTS_OF_OUTPUTS = 200_000_000
 # Columns up to which many small systems of equations are solved in one call.

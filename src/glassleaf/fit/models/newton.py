@@ -62,7 +62,7 @@ _NEGLIGIBLE = 1e-4
 # Longest change of a parameter (per standard deviation of its column) that is believed unseen.
 _LONGEST_UNSEEN = 0.1
 # A quadratic loss has its minimum after one step; it is not looked at again where the equations are
-# this far from singular, and so much of the loss is left that the difference has its digits.
+# this far from singular, and enough of the loss is left that the difference has its digits.
 _WELL_CONDITIONED = 1e-3
 _LEFT_OVER = 1e-5
 # Eigenvalues below this share of the largest are treated as zero (collinear columns, alpha = 0).
@@ -265,7 +265,7 @@ def _factorize(matrix: Floats) -> _Factor:
 class NewtonFit:
     """The state of one node's fit: ``request`` says what to sum next, ``receive`` takes it.
 
-    Fits of many nodes can run side by side, each round's sums being had in one pass.
+    Fits of many nodes can run side by side: one pass gives the sums of a round.
     """
 
     def __init__(

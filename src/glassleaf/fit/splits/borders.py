@@ -1,10 +1,10 @@
 """Where exactly a split is: its border, moved to where its two models lose least.
 
 The search knows bins, and ranks their borders by a gradient. For the split that was chosen there
-are two models, one for each side (see ``rescoring``). Near the border, each row has a loss under
-either; the border belongs where the rows on its left lose less under the left one, and may run
-through a bin. So a target that jumps is cut where it jumps, and no leaf is needed for the rows of a
-bin that were on the wrong side.
+are two models, one for each side (see ``rescore``). Near the border, each row has a loss under
+either. The border belongs where the rows on its left lose less under the left model; it may run
+through a bin. So a target that jumps is cut where it jumps, and the rows of a bin that were on the
+wrong side need no leaf.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from glassleaf.tables.transforms import Knots
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# A border moves no further than the bin at this share of the node's rows, on either side, nor than
-# that at so many rows.
+# A border moves no further, on either side, than the bin at this share of the node's rows, nor than
+# the bin at this number of rows.
 _NEAR = 0.025
 _MOST_ROWS = 100_000
 # It stays where two bins have more rows than a driver wants to be sent.
 _TOO_MANY_ROWS = 1_000_000
 # Values closer than this share of the largest may be one number that rounding made two.
 _SAME = 16 * np.finfo(float).eps
-# A border is rounded to this share of the distance between its two values: enough to lose digits
-# that only rounding made, and so little that it means the same in any unit.
+# A border is rounded to this share of the distance between its two values. That removes digits that
+# only rounding made, and means the same in any unit.
 _ROUNDED = 1e-6
 # Of left, right, from right to left and from left to right: the new left, the new right, all.
 _EXCHANGE = np.array([[1.0, 0.0, 1.0, -1.0], [0.0, 1.0, -1.0, 1.0], [1.0, 1.0, 0.0, 0.0]])
@@ -89,8 +89,8 @@ def move_borders(
 ) -> list[Split | None]:
     """The splits, each at the place near it that its two models like best, with its exact gain.
 
-    None for those that stay. Where thresholds are rounded, at a short number that costs no more
-    than the tolerated share of the gain.
+    None stands for a split that stays. Where thresholds are rounded, the place is a short number
+    that costs no more than the tolerated share of the gain.
     """
     layout, terms = plan.design.layout, plan.design.terms
     loss, tolerance = settings.loss, settings.round_thresholds
@@ -185,9 +185,9 @@ class _Places:
 def _moved(
     near: _Near, rows: on_rows.BorderRows, min_count: int, tolerance: float | None
 ) -> Split | None:
-    """The split at the best place between two of the rows near it, None if it is there.
+    """The split at the best place between two of the rows near it, None if it stays.
 
-    With a ``tolerance``, at a short number near it that costs no more than this share of the gain.
+    With a ``tolerance``, the place is a short number that costs at most this share of the gain.
     """
     split, gains = near.movable.split, near.movable.gains
     places = _places(near, rows, min_count)
@@ -303,7 +303,7 @@ def _lone_values(feature: FeatureBins, center: float) -> Floats:
 
 
 def _nearest(known: Floats, values: Floats, noise: Floats) -> tuple[Floats, Bools]:
-    """For every value the known number next to it, and whether that is it, but for noise."""
+    """The known number next to every value, and whether they differ by no more than noise."""
     if not len(known):
         return values, np.zeros(len(values), dtype=np.bool_)
     after = np.clip(np.searchsorted(known, values), 0, len(known) - 1)

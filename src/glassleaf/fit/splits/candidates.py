@@ -24,7 +24,7 @@ Bools = NDArray[np.bool_]
 TIE = 1e-9
 # Points by which the gains along a feature are remembered.
 _CURVE_POINTS = 64
-# A shortlist takes candidates of so many features, this share of the node's rows apart.
+# A shortlist takes candidates of this many features, this share of the node's rows apart.
 _SHORTLISTED_FEATURES = 5
 # ... whose best has at least this share of the best gain of all. On the evaluation data no split
 # with less than 0.44 of it was ever chosen.
@@ -63,7 +63,7 @@ class Split:
     border: Border | None = None
 
     def sets(self, of_bin: NDArray[np.uint16]) -> BinSets:
-        """Rows apart by what is said of the bins of the split's feature."""
+        """Sets of rows, given what is said of every bin of the split's feature."""
         return BinSets(self.block, self.first_bin, of_bin, int(of_bin[self.default_bin]))
 
 
@@ -108,7 +108,7 @@ class FeatureGains:
 
     @property
     def n_choices(self) -> float:
-        """From how many splits the best was chosen, by looking or by the order."""
+        """How many splits the best was chosen from: candidates, or all subsets of categories."""
         if self.order is None:
             return float(np.isfinite(self.gains).sum())
         return float(2.0 ** min(int(np.count_nonzero(self.count)) - 1, 1000))
@@ -179,7 +179,7 @@ def _curve(found: FeatureGains) -> tuple[Floats, Floats]:
 
 
 def shortlist(candidates: Iterable[FeatureGains], size: int, min_gain: float) -> list[Split]:
-    """Good candidates to look at closely, at several places of several features.
+    """Good candidates for a close look, at several places of several features.
 
     The features with the best gains each send a few candidates: their best, then the best that is
     well away (in weight) from those chosen before.
@@ -253,7 +253,7 @@ def _split(
 
 
 def is_larger(weight: float, total: float) -> bool:
-    """Whether a side of that weight is the larger one, or as large."""
+    """Whether a side of that weight is at least as large as the other."""
     return bool(2 * weight * (1 + TIE) >= total)
 
 
@@ -286,7 +286,7 @@ def _gap(feature: FeatureBins, count: NDArray[np.int64], last_left: int) -> tupl
 
 
 def readable(candidates: Iterable[FeatureGains], split: Split, tolerance: float) -> Split:
-    """The split, or one with nearly its gain on the same feature, at a threshold short to read.
+    """The split, or one of the same feature with nearly its gain and a threshold short to read.
 
     ``tolerance`` is the share of the criterion's gain that this may cost.
     """

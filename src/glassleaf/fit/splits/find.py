@@ -113,7 +113,7 @@ def _best_splits(
     nodes: Sequence[Node],
     found: dict[int, list[FeatureGains]],
 ) -> Sequence[tuple[Split | None, Sides | None]]:
-    """The best split of every node, by the criterion or, then with its sides, by a close look."""
+    """The best split of every node, by the criterion or by a close look, which knows its sides."""
     is_tested = settings.significance < 1
     floors = [_NO_GAIN * node.model.weight * _gain_unit(settings, node) for node in nodes]
     best = [best_split(found[node.id], floor) for node, floor in zip(nodes, floors, strict=True)]
@@ -172,7 +172,7 @@ def _move(
 
 
 def _is_shorter(split: Split | None, moved: Split, rounding: float | None) -> bool:
-    """Whether a number that is short by the criterion's gains is shorter than one at the border."""
+    """Whether the criterion's short number is shorter than one at the border."""
     if rounding is None or split is None:
         return False
     return n_digits(split.threshold) < n_digits(moved.threshold)

@@ -210,10 +210,10 @@ def _gains(
     min_count: int,
 ) -> Floats:
     """Gain of every candidate, minus infinity where a side is too small."""
-    # Of the paper's criterion a kernel has all gains at once; classes derived from it may differ.
+    # A kernel computes all gains of the paper's criterion at once; derived classes may differ.
     is_the_papers = type(settings.criterion) is GradientGain and settings.renormalize == "zscore"
     moments = sums.moments if is_the_papers else None
-    if moments is not None:  # the kernel does without those of the sides
+    if moments is not None:  # the kernel does not need those of the sides
         sums = BinSums(sums.count, sums.values)
     left, right = _both_sides(sums, shape, n_candidates)
     allowed = np.minimum(left.count, right.count) >= min_count

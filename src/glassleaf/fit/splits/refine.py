@@ -1,9 +1,9 @@
 """Alternating refinement of a split: move the border to suit the models, refit the models, repeat.
 
-With the two models of a split fixed, every row has a loss on either side. The split that sends
-most loss to where it is smaller is found, over all features and thresholds, from one sum per bin;
-then the two models are fitted to their new rows. A step is kept only if the penalized loss of the
-two models falls.
+With the two models of a split fixed, every row has a loss under either. One sum per bin is enough
+to find, over all features and thresholds, the split that sends rows to the model under which they
+lose less; then the two models are fitted to their new rows. A step is kept only if the penalized
+loss of the two models falls.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WORTH_A_STEP = 1e-3
 
 @dataclass(frozen=True)
 class Reassignment:
-    """How much loss the right model has more on the left side, and the left one on the right."""
+    """How much less rows lose under the model of their own side than under that of the other."""
 
     uses: ClassVar[Literal["target"]] = "target"
 
@@ -91,7 +91,7 @@ def _step(
     settings: Settings,
     active: Sequence[_Attempt],
 ) -> list[_Attempt]:
-    """One step of every node; those that took it."""
+    """Let every node take one step; returns the nodes that took it."""
     if not active:
         return []
     current = _set_differences(backend, models, settings, active)
@@ -117,7 +117,7 @@ def _step(
 def _refit(
     backend: Backend, models: LinearModels, moving: Sequence[_Attempt], before: Sequence[float]
 ) -> list[_Attempt]:
-    """Fit the children to their new rows, starting from where they were; undo what is no better."""
+    """Fit the children to their new rows, and undo the steps that are no better."""
     if not moving:
         return []
     children = [child for attempt in moving for child in attempt.children]
@@ -148,7 +148,7 @@ def _refit(
 def _set_differences(
     backend: Backend, models: LinearModels, settings: Settings, active: Sequence[_Attempt]
 ) -> list[float]:
-    """Store every row's loss on the left minus that on the right; returns where splits stand."""
+    """Store every row's left loss minus its right one; returns where the splits stand."""
     tasks = [
         on_rows.DifferencesTask(
             child.id,

@@ -64,7 +64,7 @@ def best_rescored(
 ) -> list[Sides | None]:
     """The best of every node's short list by its exact gain: how much the penalized loss falls.
 
-    If they are to be ``tested``, with their p-values.
+    ``tested`` asks for p-values too.
     """
     tasks = []
     groups: dict[tuple[int, tuple[int, int]], tuple[NodeModel, list[Split], Floats]] = {}
@@ -144,7 +144,7 @@ def _p_value(models: LinearModels, loss: Loss, node: Shortlist, sides: Sides) ->
     shares = smaller.quadratic.shrinkage()
     left_over = float(weight.sum() - 2 * shares.sum())
     if left_over <= 0:
-        return 1.0  # no more rows than parameters: nothing can be said
+        return 1.0  # no more rows than parameters: they say nothing
     dispersion = loss.dispersion(max(float(sides.objective.sum()), 0.0) / left_over)
     return chance(sides.split.gain, dispersion, shares, node.n_candidates)
 

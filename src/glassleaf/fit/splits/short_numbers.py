@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 # Units in the last place by which numbers may be off that were computed in other units and back.
 _LAST_PLACES = 4
-# So many digits before those must be zeros: by chance they are in one number of a thousand.
+# This many digits before those must be zeros: by chance they are in one number of a thousand.
 _SPARE_DIGITS = 3
 _LARGEST_POWER = 300  # of ten, in a floating-point number
 _MOST_DIGITS = 17
@@ -18,7 +18,7 @@ _MOST_DIGITS = 17
 def shortest_between(low: float, high: float) -> float:
     """The number with the fewest digits that is at least ``low`` and below ``high``.
 
-    Of several with as many digits, the one nearest to the middle.
+    Among equally short ones, the number nearest to the middle wins.
 
     >>> shortest_between(48.2, 50.7), shortest_between(-3.0, 2.0), shortest_between(0.1234, 0.1239)
     (50.0, 0.0, 0.1236)
