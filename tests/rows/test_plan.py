@@ -1,8 +1,10 @@
-"""What is learned of all rows does not depend on how they are cut."""
+"""What is learned of all rows: the same however they are cut, and a warning of identifiers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from glassleaf import ModelTreeRegressor
 from glassleaf.rows.plan import draw_held_out
 from glassleaf.rows.summarize import Part
 
@@ -16,3 +18,25 @@ def test_the_same_rows_are_set_aside_however_they_are_cut(sizes):
     alone = np.random.RandomState(3)
     np.testing.assert_array_equal(found, alone.random(700) < 0.2)
     assert generator.random() == alone.random()  # as if each row had drawn its number from it
+
+
+def table_with(n_categories, rows_of_each):
+    labels = [f"c{k}" for k in range(n_categories)] * rows_of_each
+    return pd.DataFrame({"label": labels, "x": np.arange(len(labels)) % 7.0})
+
+
+def test_what_looks_like_an_identifier_is_said_to(recwarn):
+    X = table_with(80, 5)
+    with pytest.warns(UserWarning, match="'label' has 80 categories in 400 rows.*identifier"):
+        ModelTreeRegressor(max_depth=0).fit(X, X["x"])
+    for fine in (table_with(80, 10), table_with(50, 2)):
+        ModelTreeRegressor(max_depth=0).fit(fine, fine["x"])
+    ModelTreeRegressor(max_depth=0, split_features=["x"], leaf_features=["x"]).fit(X, X["x"])
+    assert not recwarn.list
+
+
+def test_warnings_name_the_line_that_asked():
+    table = pd.DataFrame({"label": [f"n{k}" for k in range(100)] * 4})
+    with pytest.warns(UserWarning, match="identifier") as found:
+        ModelTreeRegressor().fit(table, np.arange(400.0))
+    assert found[0].filename == __file__

@@ -1,4 +1,4 @@
-"""The exact gains of shortlisted splits, and the refinement of a split, by brute force."""
+"""The exact gains of shortlisted splits, by brute force."""
 
 from dataclasses import dataclass
 
@@ -7,47 +7,15 @@ import oracles
 import pandas as pd
 import pytest
 from bare import classifier, regressor
-from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
+from slopes import ALPHA, Problem, logistic_objective
 
 from glassleaf import ModelTreeRegressor
 from glassleaf.losses import Loss
 
-ALPHA = 2.0
 shrinks = pytest.mark.parametrize("shrink", ["zero", "parent"])
 weighted = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 seeds = pytest.mark.parametrize("seed", range(3))
-
-
-class Problem:
-    """Numbers, a category of five levels, missing values in both; slopes change at two places."""
-
-    def __init__(self, seed, weighted=False, missing=True, n=250):
-        rng = np.random.default_rng(seed)
-        self.X = rng.normal(size=(n, 4))
-        self.X[:, 2] = rng.integers(0, 5, n)
-        self.X[:, 3] = rng.integers(0, 6, n)
-        slope = np.where(self.X[:, 0] > 0.4, 2.0, -1.0) + np.where(self.X[:, 2] > 2, 1.0, -1.0)
-        self.y = 50 + 3 * (slope * self.X[:, 1] + 0.3 * self.X[:, 3] + rng.normal(size=n))
-        if missing:
-            self.X[rng.random(n) < 0.2, 0] = np.nan
-            self.X[rng.random(n) < 0.2, 2] = np.nan
-        self.weight = rng.choice([0.5, 1.0, 3.0], n) if weighted else np.ones(n)
-        self.design = oracles.design_matrix(self.X, self.weight, categorical=(2,))
-        self.table = pd.DataFrame(self.X, columns=list("abcd"))
-        codes = np.where(np.isnan(self.X[:, 2]), -1, self.X[:, 2]).astype(int)
-        self.table["c"] = pd.Categorical.from_codes(codes, list("vwxyz"))
-
-    def fit(self, **given):
-        given = {"alpha": ALPHA, "max_depth": 2, "min_samples_leaf": 12} | given
-        return regressor(**given).fit(self.table, self.y, self.weight).tree_
-
-    def gain(self, tree, node, reach, left, shrink, alpha=ALPHA):
-        rows = reach[node]
-        towards = tree.coef[node] if shrink == "parent" else None
-        return oracles.exact_gain(
-            self.design[rows], self.y[rows], self.weight[rows], left[rows], alpha, towards
-        )
 
 
 # --- exact rescoring -----------------------------------------------------------------------------
@@ -121,21 +89,6 @@ def test_the_chosen_split_gains_at_least_what_the_criterions_choice_does(seed, s
     assert found.gain[0] >= known * (1 - 1e-9)
 
 
-def logistic_objective(design, y, alpha):
-    """The smallest penalized log loss, to many digits."""
-    scaled = np.column_stack([oracles.standardized(design, np.ones(len(y))), np.ones(len(y))])
-    sign = np.where(y == 1, 1.0, -1.0)
-
-    def value(theta):
-        raw = scaled @ theta
-        slope = -sign / (1 + np.exp(sign * raw))
-        ridge = alpha * np.append(theta[:-1], 0.0)
-        loss = np.logaddexp(0, -sign * raw).sum() + 0.5 * theta @ ridge
-        return loss, scaled.T @ slope + ridge
-
-    return minimize(value, np.zeros(scaled.shape[1]), jac=True, options={"gtol": 1e-8}).fun
-
-
 @seeds
 def test_gains_of_the_log_loss_are_close_to_those_of_full_fits(seed):
     problem = Problem(seed)
@@ -185,73 +138,6 @@ def test_a_quadratic_loss_may_have_a_curvature_per_row(rng):
     nearly_equal = 1 + 1e-9 * rng.random(400)  # so that nothing can be taken as the same
     gains = [model.fit(X, y, weight).tree_.gain[0] for weight in (np.ones(400), nearly_equal)]
     assert gains[0] == pytest.approx(gains[1], rel=1e-6)
-
-
-# --- alternating refinement ----------------------------------------------------------------------
-
-
-def objective(tree, X, design, y, weight, alpha):
-    """The penalized loss of all leaves, shrunk to zero."""
-    reach, total = oracles.rows_of_nodes(tree, X), 0.0
-    for leaf in np.flatnonzero(tree.left < 0):
-        rows = reach[leaf]
-        raw = design[rows] @ tree.coef[leaf] + tree.intercept[leaf]
-        spread = np.array([oracles.std(x, weight[rows]) for x in design[rows].T])
-        total += 0.5 * weight[rows] @ (y[rows] - raw) ** 2
-        total += 0.5 * alpha * ((tree.coef[leaf] * spread) ** 2).sum()
-    return total
-
-
-@pytest.mark.parametrize(
-    ("criterion", "off", "left"), [("impurity", 0.1, 0.3), ("gradient_zscore", 0, 0.8)]
-)
-def test_refinement_moves_a_wrong_threshold_to_the_right_place(criterion, off, left):
-    """A line with a kink, which the criteria miss: the one by far, the other by a little."""
-    wrong, right = [], []
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(1000, 2))
-        y = 3 * np.maximum(X[:, 0] - 1.0, 0.0) + 0.05 * rng.normal(size=1000)
-        plain, refined = (
-            regressor(criterion=criterion, max_depth=1, refine=refine).fit(X, y).tree_
-            for refine in (False, True)
-        )
-        assert plain.feature[0] == refined.feature[0] == 0
-        wrong.append(abs(plain.threshold[0] - 1.0))
-        right.append(abs(refined.threshold[0] - 1.0))
-        assert refined.loss[1:].sum() <= plain.loss[1:].sum()
-    assert min(wrong) >= off
-    assert max(right) < 0.05
-    assert sum(right) < left * sum(wrong)
-
-
-@weighted
-@pytest.mark.parametrize("rescore", [0, 20])
-@pytest.mark.parametrize("seed", range(4))
-def test_refinement_never_increases_the_objective(seed, weighted, rescore):
-    problem = Problem(seed, weighted, n=150)
-    given = {"rescore": rescore, "max_depth": 1, "category_splits": "subset"}
-    plain, refined = (
-        objective(tree, problem.X, problem.design, problem.y, problem.weight, ALPHA)
-        for tree in (problem.fit(**given), problem.fit(**given, refine=True))
-    )
-    assert refined <= plain * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_refinement_of_classes_never_increases_the_objective(seed):
-    problem = Problem(seed)
-    y = (problem.y > 50).astype(int)
-
-    def lost(**given):
-        model = classifier(alpha=ALPHA, max_depth=1, **given).fit(problem.table, y)
-        leaves = model.apply(problem.table)
-        return sum(
-            logistic_objective(problem.design[leaves == leaf], y[leaves == leaf], ALPHA)
-            for leaf in set(leaves)
-        )
-
-    assert lost(refine=True) <= lost() * (1 + 1e-9)
 
 
 # --- many candidates of one feature --------------------------------------------------------------

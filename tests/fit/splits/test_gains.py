@@ -158,25 +158,3 @@ def test_a_subset_in_words():
     model = ModelTreeRegressor(max_depth=1).fit(X, y)
     words = {condition.text for condition in split_conditions(model.tree_, 0)}
     assert words == {"group ∈ {a, d, e, g, k}", "group ∉ {a, d, e, g, k}"}
-
-
-def table_with(n_categories, rows_of_each):
-    labels = [f"c{k}" for k in range(n_categories)] * rows_of_each
-    return pd.DataFrame({"label": labels, "x": np.arange(len(labels)) % 7.0})
-
-
-def test_what_looks_like_an_identifier_is_said_to(recwarn):
-    X = table_with(80, 5)
-    with pytest.warns(UserWarning, match="'label' has 80 categories in 400 rows.*identifier"):
-        ModelTreeRegressor(max_depth=0).fit(X, X["x"])
-    for fine in (table_with(80, 10), table_with(50, 2)):
-        ModelTreeRegressor(max_depth=0).fit(fine, fine["x"])
-    ModelTreeRegressor(max_depth=0, split_features=["x"], leaf_features=["x"]).fit(X, X["x"])
-    assert not recwarn.list
-
-
-def test_warnings_name_the_line_that_asked():
-    table = pd.DataFrame({"label": [f"n{k}" for k in range(100)] * 4})
-    with pytest.warns(UserWarning, match="identifier") as found:
-        ModelTreeRegressor().fit(table, np.arange(400.0))
-    assert found[0].filename == __file__

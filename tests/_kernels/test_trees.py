@@ -1,0 +1,84 @@
+"""Finished trees: every kernel against a naive twin."""
+
+import numpy as np
+import pytest
+
+from glassleaf import _kernels
+
+
+def test_find_leaves_follows_numbers_categories_missing_and_unknown():
+    """Node 0: x0 <= 1 goes left to node 1, which asks whether x1 is category 1; else leaf 2."""
+    tree = {
+        "feature": np.array([0, 1, -1, -1, -1], dtype=np.int32),
+        "threshold": np.array([1.0, np.nan, np.nan, np.nan, np.nan]),
+        "left": np.array([1, 3, -1, -1, -1], dtype=np.int32),
+        "right": np.array([2, 4, -1, -1, -1], dtype=np.int32),
+        "missing_left": np.array([False, True, False, False, False]),
+        "unknown_left": np.array([False, False, False, False, False]),
+        "first_category": np.array([-1, 0, -1, -1, -1]),
+        "categories": np.array([False, True, False]),
+    }
+    X = np.array([[1.0, 1], [1.5, 1], [0, 0], [0, 2], [0, np.nan], [0, -1], [np.nan, 1]])
+    out = np.empty(len(X), dtype=np.int64)
+    _kernels.find_leaves(X, *tree.values(), out)
+    assert out.tolist() == [3, 2, 4, 4, 3, 4, 2]
+
+
+def test_sum_terms_adds_numbers_categories_and_missing_terms():
+    """Column 0: a number, term 0, missing term 4, filled by 10; column 1: categories, terms 1-3."""
+    coef = np.array([[[2.0, 100.0, 200.0, 300.0, 7.0]], [[1.0, 0.0, 0.0, 0.0, 0.0]]])
+    intercept = np.array([[0.5], [0.0]])
+    X = np.array([[3.0, 0], [np.nan, 2], [3.0, np.nan], [3.0, -1], [3.0, 0]])
+    nodes = np.array([0, 0, 0, 0, 1])
+    out = np.empty((5, 1))
+    high = np.full((2, 2), np.inf)
+    rest = (np.array([0, 1]), np.array([False, True]), np.array([4, -1]), np.array([10.0, 0.0]))
+    rest += (np.full(2, -1), np.zeros(3, dtype=np.int64), np.zeros(0), np.zeros(0))
+    _kernels.sum_terms(X, nodes, coef, intercept, -high, high, *rest, out)
+    assert out[:, 0].tolist() == [106.5, 327.5, 6.5, 6.5, 3.0]
+    low, high = np.array([[4.0, np.inf], [-9.0, np.inf]]), np.array([[9.0, 0.0], [2.0, 0.0]])
+    _kernels.sum_terms(X, nodes, coef, intercept, low, high, *rest, out)
+    assert out[:, 0].tolist() == [108.5, 325.5, 8.5, 8.5, 2.0]
+
+
+def test_sum_terms_takes_the_curve_of_the_clamped_term():
+    """One column, filled by 2, whose curve goes through (0, 0), (1, 10) and (3, -10)."""
+    coef, intercept = np.array([[[1.0, 100.0]]]), np.array([[0.5]])
+    X = np.array([[-9.0], [0.5], [2.0], [np.nan], [9.0]])
+    points = (np.array([1]), np.array([0, 3]), np.array([0.0, 1.0, 3.0]), np.array([0, 10.0, -10]))
+    rest = (np.array([0]), np.array([False]), np.array([-1]), np.array([2.0]), *points)
+    out = np.empty((5, 1))
+    low, high = np.array([[-1.0]]), np.array([[2.5]])
+    nodes = np.zeros(5, dtype=np.int64)
+    _kernels.sum_terms(X, nodes, coef, intercept, low, high, *rest, out)
+    assert out[:, 0].tolist() == [-0.5, 501.0, 2.5, 2.5, -497.0]
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
+    X, nodes = rng.normal(size=(20, 4)), rng.integers(0, 3, 20)
+    coef, intercept = rng.normal(size=(3, n_outputs, 4)), rng.normal(size=(3, n_outputs))
+    none = np.full(4, -1)
+    out = np.empty((20, n_outputs))
+    flags = np.zeros(4, dtype=np.bool_)
+    high = np.full((3, 4), np.inf)
+    rest = (np.arange(4), flags, none, np.zeros(4))
+    rest += (none, np.zeros(5, dtype=np.int64), np.zeros(0), np.zeros(0))
+    _kernels.sum_terms(X, nodes, coef, intercept, -high, high, *rest, out)
+    expected = np.einsum("ikj,ij->ik", coef[nodes], X) + intercept[nodes]
+    np.testing.assert_allclose(out, expected)
+
+
+@pytest.mark.parametrize("n_points", [1, 2, 3, 4, 8, 23])
+def test_interpolate_pieces_is_numpys(rng, n_points):
+    x = np.sort(rng.normal(size=n_points))
+    z = rng.normal(size=n_points)
+    values = np.concatenate([rng.normal(size=50), x, x[[0, -1]] + [-9.0, 9.0], [-np.inf, np.inf]])
+    values = np.append(values, np.nan)
+    piece, out = np.empty(len(values), dtype=np.uint16), np.empty(len(values))
+    _kernels.assign_bins(values, x, 0, piece)
+    _kernels.interpolate_pieces(values, piece, x, z, out)
+    np.testing.assert_allclose(out[:-1], np.interp(values[:-1], x, z), rtol=1e-13, atol=1e-14)
+    assert np.isnan(out[-1])
+    one_by_one = [_kernels.interpolate(own, 0, n_points, x, z) for own in values[:-1]]
+    np.testing.assert_array_equal(out[:-1], one_by_one)
