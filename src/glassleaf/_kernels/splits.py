@@ -30,8 +30,8 @@ _SORTED_ROWS = 2048
 def sum_one_output(block_ptr, block_bins, vectors, dense, start, stop, count, values, moments):
     """``sum_values`` and ``sum_dense`` for vectors of one output, and with squares.
 
-    This is by far the commonest. The entries of some rows are sorted by their bin: what is added to
-    a bin is then summed in registers, and written to the bin's place once.
+    This case is by far the commonest. The entries of some rows are sorted by their bin: registers
+    sum what is added to a bin, and write it to the bin's place once.
     """
     n, n_bins, most = dense.shape[1], count.shape[0], 0
     for first in range(start, stop, _SORTED_ROWS):
@@ -166,7 +166,7 @@ def sum_sparse(block_ptr, block_bins, vectors, ptr, idx, val, start, stop, total
     width = vectors.shape[1]
     are_plain = val.shape[0] == 0 and width == 2  # indicators and one output: by far the commonest
     in_block, in_rows = block_ptr[stop] - block_ptr[start], ptr[stop] - ptr[start]
-    # The longer of two loops is the inner one: a processor seldom fails to guess its end.
+    # The longer of two loops is the inner one: a processor guesses its end nearly always.
     if are_plain and in_block > in_rows:
         for i in range(start, stop):
             first, weight = vectors[i, 0], vectors[i, 1]
@@ -323,9 +323,9 @@ def zscore_gains(
 ):
     """Equation 6 for every candidate of ``combine_sides``, each side in the units of equation 14.
 
-    Nothing is kept of the sides, whose columns would fill much memory: to ``gains`` is added the
-    gain of the left one and, on the way back, that of the right one. A candidate whose gain is
-    minus infinity already is not looked at. ``moments`` has the products of vectors and columns,
+    The sides are not kept, for their columns would fill much memory: ``gains`` gets the gain of the
+    left one and, on the way back, that of the right one. Candidates whose gain is minus infinity
+    already are skipped. ``moments`` has the products of vectors and columns,
     then the squares, side by side; ``left`` and ``right`` are the sums of the vectors on the two
     sides.
     """

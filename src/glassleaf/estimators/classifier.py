@@ -348,7 +348,7 @@ default="from_dtype"
         return labels.index(given)
 
     def _class_factors(self, labels: NDArray[Any], weight: Floats) -> Floats:
-        """What the weight of every row is multiplied by, for the sake of its class."""
+        """The factor of every row's weight, by its class."""
         given = self.class_weight
         if isinstance(given, Mapping):
             _check_numbers(given)
@@ -454,7 +454,7 @@ default="from_dtype"
 
 
 def class_numbers(loss: Loss, classes: NDArray[Any]) -> Floats:
-    """The numbers that training knows the sorted labels by: 1 is the positive one of two."""
+    """The numbers of the sorted labels in training: 1 is the positive one of two."""
     numbers = np.arange(len(classes), dtype=np.float64)
     return numbers if loss.positive else numbers[::-1]
 

@@ -25,7 +25,7 @@ _ESTIMATORS = ("ModelTreeRegressor", "ModelTreeClassifier")
 
 
 class Deployable(ModelOwner):
-    """Methods of the estimators that lead out of the notebook, and the look in it."""
+    """Methods of the estimators that lead out of the notebook, and the drawing in it."""
 
     def _repr_html_inner(self) -> str:
         own: str = super()._repr_html_inner()  # type: ignore[misc]
@@ -113,8 +113,8 @@ class Deployable(ModelOwner):
             Stands in the footer; None: no date, so that the same model and rows give the same page.
         seen : bool, default=False
             Whether the model was fitted on these rows. The report then says so, and that its scores
-            flatter the model, instead of calling them test rows. If they are exactly the rows of
-            the fit, that is noticed; of a part of them it cannot be.
+            flatter the model, instead of calling them test rows. It notices by itself if they are
+            exactly the rows of the fit, but not if they are a part of them.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The parameters of an estimator, checked, as the settings of a training."""
+"""The parameters of an estimator, checked and turned into the settings of a fit."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _UNITS: dict[str, tuple[Renormalization, bool]] = {
     "standardized": (None, True),
     "raw": (None, False),
 }
-# Share of the gain that a threshold which is short to read may cost.
+# Share of the gain that a short threshold may cost.
 _ROUNDING_TOLERANCE = 0.01
 
 
 def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Settings:
-    """The settings of a training, from the parameters of an estimator."""
+    """The settings of a fit, from the parameters of an estimator."""
     parameters.check_random_state(given["random_state"])
     criterion, weak_model = _criterion(given, n_classes), _weak_model(given)
     renormalize, standardized = _units(given, criterion)
@@ -153,7 +153,7 @@ def _criterion(given: Mapping[str, Any], n_classes: int) -> Criterion:
 
 
 def _units(given: Mapping[str, Any], criterion: Criterion) -> tuple[Renormalization, bool]:
-    """How gradients are renormalized, and whether those that are not are standardized."""
+    """How gradients are renormalized, or else whether they are standardized."""
     if criterion.uses == "target":
         return None, True
     asked = getattr(criterion, "units", "zscore")

@@ -171,7 +171,7 @@ def _check_sizes(names: Sequence[str], found: Sequence[NumericSummary | Category
 def _warn_of_identifiers(
     names: Sequence[str], found: Sequence[NumericSummary | CategorySummary], roles: Roles
 ) -> None:
-    """Categories of a few rows each are learned by heart, and say nothing of new rows."""
+    """Warn of columns with few rows per category: a model learns them by heart."""
     for name, own, is_used in zip(names, found, roles.splits | roles.leaves, strict=True):
         if not is_used or isinstance(own, NumericSummary) or len(own.counts) <= _FEW_CATEGORIES:
             continue

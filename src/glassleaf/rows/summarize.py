@@ -184,7 +184,7 @@ _GROUP_BYTES = 1 << 26
 
 
 def column_groups(n_rows: int, n_columns: int, n_threads: int) -> list[range]:
-    """Columns for one task each: few tasks, for waking a thread takes time, of bounded size."""
+    """The columns of every task: tasks are few, for waking a thread takes time, and bounded."""
     fitting = max(1, _GROUP_BYTES // (8 * max(n_rows, 1)))
     size = min(-(-n_columns // (2 * n_threads)), fitting)
     return [range(first, min(first + size, n_columns)) for first in range(0, n_columns, size)]

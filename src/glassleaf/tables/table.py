@@ -66,11 +66,11 @@ class Labels:
 
 
 class Table(Protocol):
-    """Columns by position; every source below gives these, and nothing else is asked of it."""
+    """Columns by position: all that a source of rows has to give."""
 
     n_rows: int
     names: list[str] | None
-    is_named: bool  # whether its columns are called by text, as scikit-learn wants it of names
+    is_named: bool  # whether all names are text, as scikit-learn wants them
     n_columns: int
 
     def numeric(self, column: int) -> Floats:
@@ -289,7 +289,7 @@ _REMEMBERED_CELLS = 4_000_000
 def remembering(table: Table) -> Table:
     """The table; a frame that is not large then reads every column of numbers once.
 
-    A fit in one piece asks several times for each, and finding and converting them takes time.
+    A fit in one piece asks for each several times, and finding and converting it takes time.
     """
     if isinstance(table, FrameTable):
         table.remembers = table.n_rows * table.n_columns <= _REMEMBERED_CELLS

@@ -1,8 +1,8 @@
 """Monotone changes of numeric columns, for the models in the nodes; splits see raw values.
 
 A transform is a piecewise linear function given by *knots*: ``x`` ascending, ``z`` the value at
-each, constant beyond the first and the last. It is learned from the bins of a column, so that it
-needs no look at the rows of its own. Two kinds:
+each, constant beyond the first and the last. It is learned from the bins of a column and needs no
+pass over the rows. Two kinds:
 
 * ``winsor`` cuts the tails: a value beyond the 1 % or 99 % quantile counts as that quantile;
 * ``rank`` replaces a value by the normal score of its rank (van der Waerden): the share of rows

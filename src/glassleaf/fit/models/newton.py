@@ -5,11 +5,10 @@ The problem of one node, in the node's own standardized units, is
     minimize  loss(theta) + alpha * (l1_ratio * |w|_1 + (1 - l1_ratio) / 2 * |w - w0|_2^2)
 
 over ``theta = (w, b)`` for every output, with the intercept b free and w within bounds; w0 is zero,
-or what the parent's model says. Each
-round solves the small quadratic problem around the current point and asks for the loss and the
-gradient at the new one. The Hessian, by far the dearest sum, is asked for again far from the
-minimum, and when the old one no longer points well; the solution does not depend on it, only the
-way there.
+or what the parent's model says. Each round solves the small quadratic problem around the current
+point and asks for the loss and the gradient at the new one. The Hessian is by far the dearest sum.
+It is asked for again far from the minimum, and when the old one no longer points well; only the way
+to the solution depends on it.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _SUFFICIENT = 0.3
 # A step that brought more than predicted by this factor may be doubled: the way to a far optimum
 # (a rare category without events) is a chain of steps of one.
 _PROMISING = 1.1
-# Far from the minimum, where a step is to bring more than this share of the objective, the Hessian
+# Far from the minimum, where a step should bring more than this share of the objective, the Hessian
 # changes much on the way: it is asked for together with the sums at the new point.
 _FAR = 0.01
 # A step that leaves more than this share of the last predicted decrease calls for a new Hessian.
@@ -61,7 +60,7 @@ _SAFETY = 0.1
 _NEGLIGIBLE = 1e-4
 # Longest change of a parameter (per standard deviation of its column) that is believed unseen.
 _LONGEST_UNSEEN = 0.1
-# A quadratic loss has its minimum after one step; it is not looked at again where the equations are
+# A quadratic loss has its minimum after one step. No second look is needed where the equations are
 # this far from singular, and enough of the loss is left that the difference has its digits.
 _WELL_CONDITIONED = 1e-3
 _LEFT_OVER = 1e-5
@@ -209,7 +208,7 @@ def _add_common_direction(matrix: Floats, n_outputs: int, size: int) -> None:
 
     Gradient and ridge penalty never leave its complement, so the solution is the same.
     """
-    # A column that is nearly constant has products that are zero but for rounding, to either side.
+    # Rounding alone decides the sign of products of a column that is nearly constant.
     diagonal = np.maximum(np.diagonal(matrix), 0.0).reshape(n_outputs, size).mean(axis=0)
     for k in range(n_outputs):
         for other in range(n_outputs):

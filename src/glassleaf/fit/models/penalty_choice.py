@@ -2,8 +2,8 @@
 
 Stronger shrinkage fits the rows at hand less well but spends fewer effective parameters, and each
 of these is expected to lose half a unit of the likelihood ratio, one of the criterion, on new rows.
-The criterion is the first-order form of leave-one-out cross-validation (Stone 1977), had without
-leaving anything out: one decomposition of a small matrix gives it for every strength.
+The criterion is the first-order form of leave-one-out cross-validation (Stone 1977), but leaves
+nothing out: one decomposition of a small matrix gives it for every strength.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 # In rows: the first of these is as if ten rows said "as the parent", the last as if a million did.
 # In standardized units a row adds about the loss's ``row_curvature``.
 STRENGTHS = np.array([10.0 * 10 ** (k / 2) for k in range(11)])
-# Where numbers hardly vary around a model, ten rows are too many. Of other losses one Newton step
-# does not tell that.
+# Where numbers hardly vary around a model, ten rows are too many. For other losses, one
+# Newton step does not tell that.
 _WEAKER = np.array([10.0 * 10 ** (-k / 2) for k in range(1, 13)])
 
 
@@ -91,7 +91,7 @@ def _without_intercepts(
 
 
 def _pseudo_inverse(matrix: Floats) -> Floats:
-    """Of one number, as it mostly is, without the long way."""
+    """The pseudo-inverse, by a short way for a single number, which is the usual case."""
     if len(matrix) > 1:
         return np.asarray(np.linalg.pinv(matrix, hermitian=True))
     return np.divide(1.0, matrix, out=np.zeros_like(matrix), where=matrix != 0)

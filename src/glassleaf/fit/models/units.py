@@ -1,4 +1,4 @@
-"""The model of one node and the units that it is told in.
+"""The model of one node, and the units it is written in.
 
 Rows hold columns in units of their own, and only some of them. A node's model is fitted to all
 columns, of mean 0 and spread 1 within the node; sums over rows are changed to these. Gradients for
@@ -94,7 +94,7 @@ class NodeModel:
 class Standardizing:
     """The change of columns of one node (``mean`` and ``spread`` are vectors) or of several.
 
-    Of several nodes, sums are given in the same order.
+    The sums of several nodes come in the same order.
     """
 
     def __init__(self, layout: Layout, mean: Floats, spread: Floats) -> None:

@@ -142,8 +142,8 @@ class BinSums:
 class Wanted(NamedTuple):
     """What is summed beside the row vectors: their products with columns, squares and ranges.
 
-    Without columns the sums are those of the vectors alone. There may be more columns than rows
-    hold: these are left zero, for whoever knows what they are.
+    Without columns the sums are those of the vectors alone. Columns that rows do not hold are zero;
+    the caller fills them.
     """
 
     n_columns: int = 0

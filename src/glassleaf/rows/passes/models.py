@@ -128,7 +128,7 @@ def column_sums(rows: Rows, start: int, stop: int, factors: Floats) -> Floats:
     return out
 
 
-# Losses of classes need most passes: theirs are one kernel each.
+# Losses of classes need most passes: each has one kernel for all of it.
 _KERNEL_OF_LOSS: dict[type[Loss], Callable[..., float]] = {
     BinaryLogLoss: _kernels.sum_log_loss,
     MulticlassLogLoss: _kernels.sum_multiclass_log_loss,
@@ -152,7 +152,7 @@ def _hessian_of_shares(
 ) -> Floats:
     """The Hessian of a softmax, all pairs of outputs; only its lower triangles count.
 
-    Shares sum to one, so that what an output has with itself is minus what it has with the others.
+    Shares sum to one, so that the block of an output with itself is minus the sum of its others.
     """
     one, other = np.tril_indices(n_outputs)
     mixed, itself = np.flatnonzero(one != other), np.flatnonzero(one == other)

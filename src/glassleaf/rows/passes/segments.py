@@ -1,4 +1,4 @@
-"""Sets of a node's rows, apart by the bins of a feature: sums of pass one; rows near a border."""
+"""Sums of pass one over sets of a node's rows, given by bins of a feature; rows near a border."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SegmentTask(NamedTuple):
 
 
 def segment_sums(rows: Rows, task: SegmentTask) -> SegmentSums:
-    """Statistics, loss, gradient and Hessian of a node's rows, apart by the bins of a feature."""
+    """Statistics, loss, gradient and Hessian of sets of a node's rows, by a feature's bins."""
     start, stop = rows.spans[task.node]
     set_of_row = sets_of_rows(rows, start, stop, task.sets)
     order = np.argsort(set_of_row, kind="stable")

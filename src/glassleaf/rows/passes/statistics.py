@@ -65,7 +65,7 @@ def target_sums(rows: Rows, task: TargetSumsTask) -> Floats:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Smallest and largest value of every kept column; of no rows, infinite and inside out."""
+    """Smallest and largest value of every kept column; without rows, infinity and its negative."""
 
     low: Floats
     high: Floats
