@@ -86,7 +86,7 @@ class ListsBackend:
     def each(self, function, tasks):
         self._shards = [_sent(_each, shard, function, tasks) for shard in self._shards]
 
-    def sum(self, function, tasks, then=None, work=np.inf):
+    def sum(self, function, tasks, then=None):
         results = [pickle.loads(_sent(_results, shard, function, tasks)) for shard in self._shards]
         totals = zip(tasks, added(results), strict=True)
         return [total if then is None else then(task, total) for task, total in totals]

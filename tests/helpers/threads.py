@@ -13,5 +13,5 @@ def always_threads():
     """Tables of any size are shared between threads, if there are several."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "_FEW_CELLS", 0)
-        patch.setattr(local, "_WORTH_A_THREAD", 0)
+        patch.setattr(local, "_WORTH_THREADS", 0)
         yield

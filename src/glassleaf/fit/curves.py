@@ -115,12 +115,8 @@ def _bin_residuals(
     The noise is the mean square of a gradient per unit of curvature: the variance of a row's
     residual times its curvature.
     """
-    n_parts = on_rows.n_parts(root.count // backend.n_shards)
-    model = models.at_rows(root)
-    tasks = [
-        on_rows.ResidualsTask(0, part, n_parts, model, settings.loss) for part in range(n_parts)
-    ]
-    backend.each(on_rows.set_newton_residuals, tasks)
+    task = on_rows.ResidualsTask(0, models.at_rows(root), settings.loss)
+    backend.each(on_rows.set_newton_residuals, [task])
     n_outputs = len(root.theta)
     squares = backend.sum(on_rows.residual_squares, [on_rows.SquaresTask(0, n_outputs)])[0]
     whole = backend.sum(on_rows.whole_sums, [on_rows.WholeTask(0)])[0]

@@ -34,8 +34,11 @@ Bools = NDArray[np.bool_]
 _log = logging.getLogger("glassleaf")
 
 # Size of the sums of features that are summed together, with default bins and without: what a
-# core's cache holds where few of a row's bins are stored, enough to be worth a task where all are.
+# core's cache holds where few of a row's bins are stored, more where rows are read for all of them.
 _BLOCK_BYTES = {True: 1 << 20, False: 1 << 22}
+# Rows of this size stay in the cache and may be read again: small blocks are more to share.
+_CACHED_BYTES = 1 << 22
+_SMALL_BLOCK_BYTES = 1 << 18
 # Sums and differences of larger numbers may overflow.
 _LARGEST_VALUE = 1e305
 # With more categories, and fewer rows in each on average, a column looks like an identifier.
@@ -119,7 +122,7 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
         columns=columns,
         design=design,
         features=features,
-        blocks=tuple(binning.make_blocks(features, _bins_at_once(design, settings))),
+        blocks=tuple(binning.make_blocks(features, _bins_at_once(design, settings, per_shard))),
         units=units,
         low=low,
         high=high,
@@ -145,8 +148,7 @@ def _summaries(
     tasks = [
         parts.ColumnsTask(group, categorical, with_values, weighted, limit) for group in groups
     ]
-    work = np.inf if settings.n_threads > 1 else 0.0
-    found = list(chain.from_iterable(backend.sum(parts.summarize_columns, tasks, work=work)))
+    found = list(chain.from_iterable(backend.sum(parts.summarize_columns, tasks)))
     worst = max(
         (own.values.error / own.values.weight.sum() for own in found
          if isinstance(own, NumericSummary) and own.values is not None and own.values.error),
@@ -300,13 +302,14 @@ def _array_design(
     return Design(layout, design.terms), (center, scale)
 
 
-def _bins_at_once(design: Design, settings: Settings) -> dict[bool, int]:
+def _bins_at_once(design: Design, settings: Settings, n_rows: int) -> dict[bool, int]:
+    """The largest number of bins in a block, of features with default bins and without."""
     per_bin = 8 * (settings.loss.n_outputs + 2) * (design.layout.n_columns + 1)
     most = int(np.iinfo(binning.BIN_DTYPE).max)
-    return {
-        has_default: min(max(size // per_bin, 32), most)
-        for has_default, size in _BLOCK_BYTES.items()
-    }
+    sizes = _BLOCK_BYTES
+    if 8 * n_rows * design.layout.n_dense <= _CACHED_BYTES:
+        sizes = dict.fromkeys(sizes, _SMALL_BLOCK_BYTES)
+    return {has_default: min(max(size // per_bin, 32), most) for has_default, size in sizes.items()}
 
 
 def _ranges(found: Sequence[NumericSummary | CategorySummary]) -> tuple[Floats, Floats]:

@@ -152,14 +152,12 @@ def category_codes(bins: FeatureBins, codes: NDArray[np.int32]) -> NDArray[np.ui
 def make_blocks(features: Sequence[FeatureBins], bins_at_once: dict[bool, int]) -> list[Block]:
     """Group the features for summing, those with a default bin apart from those without.
 
-    ``bins_at_once`` is the largest number of bins in a block, for features with and without. No
-    block holds more than a quarter of all bins, so that there is something to share.
+    ``bins_at_once`` is the largest number of bins in a block, for features with and without.
     """
-    quarter = -(-sum(bins.n_bins for bins in features) // 4)
     blocks: list[Block] = []
     for has_default in (False, True):
         alike = [k for k, bins in enumerate(features) if (bins.default_bin >= 0) == has_default]
-        for together in _groups(features, alike, min(bins_at_once[has_default], quarter)):
+        for together in _groups(features, alike, bins_at_once[has_default]):
             blocks.append(_block([features[k] for k in together]))
     return blocks
 

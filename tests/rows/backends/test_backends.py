@@ -17,6 +17,7 @@ from glassleaf.fit import train as training
 from glassleaf.fit.models import linear as linear_models
 from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss, SquaredError
 from glassleaf.rows import passes as on_rows
+from glassleaf.rows import slices
 from glassleaf.rows.backends import local
 from glassleaf.rows.summarize import Part
 from glassleaf.tables import binning
@@ -47,7 +48,7 @@ class Shards:
     def become(self, function, *given):
         self.shards = [function(shard, *given) for shard in self.shards]
 
-    def sum(self, function, tasks, then=None, work=0):
+    def sum(self, function, tasks, then=None):
         totals = []
         for task in tasks:
             total, *others = (function(shard, task) for shard in self.shards)
@@ -167,7 +168,8 @@ def test_how_the_work_is_shared_does_not_change_the_tree(monkeypatch, mixed, nam
     usual = fitted(name, mixed)
     for constant, value in constants.items():
         monkeypatch.setattr(linear_models, constant, value)
-    monkeypatch.setattr(on_rows.data, "_UNDIVIDED_ROWS", 10)
+    monkeypatch.setattr(slices, "GRAIN", 1000)
+    monkeypatch.setattr(slices, "_WORTH_A_SLICE", 0)
     with always_threads():
         other = fitted(name, mixed)
     np.testing.assert_array_equal(usual.feature, other.feature)
@@ -274,7 +276,7 @@ def test_hessians_take_curvatures_of_any_sign(rng, n_sparse, signs):
     rows = on_rows.Rows(dense, sparse, n_sparse, y, weight, [], {0: (0, n)}, np.zeros((n, 3)))
     coef, intercept = rng.normal(size=(2, 4 + n_sparse)), rng.normal(size=2)
     model = on_rows.RowModel(coef, intercept)
-    sums = on_rows.model_sums(rows, on_rows.ModelTask(0, 0, 1, model, Coupled(), True))
+    sums = on_rows.model_sums(rows, on_rows.ModelTask(0, model, Coupled(), True))
     x = np.column_stack([dense, plain, np.ones(n)])
     own, mixed = (x.T * weight) @ x, (x.T * weight * 0.5 * y) @ x
     np.testing.assert_allclose(np.tril(sums.hessian), np.tril([own, mixed, own]), atol=1e-12)
@@ -304,7 +306,7 @@ def test_the_curvature_of_a_derived_loss_is_taken_as_it_is(rng):
     weight, spans = rng.random(400), {0: (0, 400)}
     rows = on_rows.Rows(X, nothing, 0, y, weight, [], spans, np.zeros((400, 2)))
     model = on_rows.RowModel(np.zeros((3, 2)), np.zeros(3))
-    task = on_rows.ModelTask(0, 0, 1, model, BoundedLogLoss(3), with_hessian=True)
+    task = on_rows.ModelTask(0, model, BoundedLogLoss(3), with_hessian=True)
     hessian = on_rows.model_sums(rows, task).hessian
     x = np.column_stack([X, np.ones(400)])
     own = np.tril((x.T * (0.5 * weight)) @ x)
@@ -332,7 +334,7 @@ def test_sums_of_log_losses_agree_with_those_of_any_loss(
     intercept = rng.normal(size=loss.n_outputs)
     model = on_rows.RowModel(coef, intercept)
     found, expected = (
-        on_rows.model_sums(rows, on_rows.ModelTask(0, 0, 1, model, own, with_hessian=True))
+        on_rows.model_sums(rows, on_rows.ModelTask(0, model, own, with_hessian=True))
         for own in (loss, other)
     )
     assert found.loss == pytest.approx(expected.loss, rel=1e-12)

@@ -33,12 +33,6 @@ _ABSENT = 1e-12
 # the second number is zero but for rounding.
 _FAR_OUT = 30.0
 _AT_ZERO = 1e-12
-# Nanoseconds of a row in a pass: its loss; a dense column of its gradient; in the Hessian, what is
-# stored sparsely and the product of two dense columns.
-_LOSS_WORK = 28.0
-_COLUMN_WORK = 0.35
-_SPARSE_WORK = 50.0
-_PRODUCT_WORK = 0.06
 # A Hessian of more products than this is worth keeping for some rounds. Several outputs share one
 # pass, which takes less time for each.
 _DEAR_PRODUCTS = 4_000_000
@@ -292,35 +286,16 @@ class LinearModels:
         return HessianUse.KEEP if is_dear else HessianUse.RENEW
 
     def _round(self, fits: dict[int, _Fitting]) -> dict[int, Sums]:
-        tasks, work = [], 0.0
+        tasks = []
         for node, own in fits.items():
             theta, with_hessian = own.newton.request
-            model, count = own.units.at_rows(theta), own.model.count
-            n_parts = on_rows.n_parts(count // self._backend.n_shards, self._layout.n_columns)
-            work += count * self._row_work(with_hessian)
-            tasks += [
-                on_rows.ModelTask(node, part, n_parts, model, self._loss, with_hessian)
-                for part in range(n_parts)
-            ]
-        found: dict[int, on_rows.ModelSums] = {}
-        all_sums = self._backend.sum(on_rows.model_sums, tasks, work=work)
-        for task, sums in zip(tasks, all_sums, strict=True):
-            found[task.node] = found[task.node] + sums if task.node in found else sums
+            model = own.units.at_rows(theta)
+            tasks.append(on_rows.ModelTask(node, model, self._loss, with_hessian))
+        found = self._backend.sum(on_rows.model_sums, tasks)
         return {
-            node: self._in_units(
-                sums, fits[node].units, fits[node].pseudo_rows, fits[node].newton.request[0]
-            )
-            for node, sums in found.items()
+            node: self._in_units(sums, own.units, own.pseudo_rows, own.newton.request[0])
+            for (node, own), sums in zip(fits.items(), found, strict=True)
         }
-
-    def _row_work(self, with_hessian: bool) -> float:
-        """Nanoseconds that a row takes in a pass, roughly."""
-        n_outputs, n_dense = self._loss.n_outputs, self._layout.n_dense
-        work = (_LOSS_WORK + _COLUMN_WORK * n_dense) * n_outputs
-        if with_hessian:
-            per_pair = _SPARSE_WORK + _PRODUCT_WORK * n_dense**2
-            work += per_pair * n_outputs * (n_outputs + 1) / 2
-        return work
 
     def _in_units(
         self,
@@ -414,14 +389,10 @@ class LinearModels:
 
     def set_vectors(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
         """Store every row's residual, for the split search."""
-        tasks = []
-        for node, model in zip(ids, models, strict=True):
-            own = self.at_rows(model)
-            n_parts = on_rows.n_parts(model.count // self._backend.n_shards)
-            tasks += [
-                on_rows.ResidualsTask(node, part, n_parts, own, self._loss)
-                for part in range(n_parts)
-            ]
+        tasks = [
+            on_rows.ResidualsTask(node, self.at_rows(model), self._loss)
+            for node, model in zip(ids, models, strict=True)
+        ]
         self._backend.each(on_rows.set_residuals, tasks)
 
 

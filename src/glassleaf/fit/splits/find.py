@@ -96,13 +96,7 @@ def _set_vectors(
     if settings.criterion.uses == "gradient":
         models.set_vectors([node.id for node in nodes], [node.model for node in nodes])
         return
-    tasks = []
-    for node in nodes:
-        n_parts = on_rows.n_parts(node.model.count // backend.n_shards)
-        tasks += [
-            on_rows.TargetTask(node.id, part, n_parts, settings.n_classes)
-            for part in range(n_parts)
-        ]
+    tasks = [on_rows.TargetTask(node.id, settings.n_classes) for node in nodes]
     backend.each(on_rows.set_target, tasks)
 
 

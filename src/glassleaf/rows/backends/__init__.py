@@ -5,8 +5,8 @@ grows on. A backend knows nothing about either. It offers three verbs:
 
 * ``sum(function, tasks)`` calls ``function(shard, task)`` on every shard and adds the results of
   each task; with ``then``, the total is handed to ``then(task, total)`` as soon as it is there, and
-  only what that returns is kept. Whatever is summed has a ``+``. ``work`` says roughly how many
-  nanoseconds all tasks take together: little of it is not worth spreading.
+  only what that returns is kept. Whatever is summed has a ``+``. A function that has a
+  ``slicing`` (see ``rows.slices``) can be cut into slices that threads share.
 * ``each(function, tasks)`` calls functions that change only the shards' own state: their order,
   their units, the vectors of the next search.
 * ``become(function, *given)`` replaces every shard by ``function(shard, *given)``.
@@ -21,8 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
-
-import numpy as np
 
 
 class Backend(Protocol):
@@ -39,7 +37,6 @@ class Backend(Protocol):
         function: Callable[..., Any],
         tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
-        work: float = np.inf,
     ) -> list[Any]: ...
 
     def become(self, function: Callable[..., Any], *given: Any) -> None: ...

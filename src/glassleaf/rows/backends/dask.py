@@ -173,7 +173,6 @@ class DaskBackend:
         function: Callable[..., Any],
         tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
-        work: float = np.inf,
     ) -> list[Any]:
         found: list[Any] = []
         waiting: list[tuple[Sequence[Any], Any]] = []

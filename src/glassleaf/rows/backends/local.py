@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from glassleaf._kernels import scratch
+from glassleaf.rows.slices import GRAIN, add_up
 
-# Nanoseconds below which threads cost more, in waking and waiting, than they bring.
-_WORTH_A_THREAD = 1e6
+# Work below which threads cost more, in waking and waiting, than they bring.
+_WORTH_THREADS = 2 * GRAIN
 
 
 class LocalBackend:
@@ -53,34 +55,64 @@ class LocalBackend:
         function: Callable[..., Any],
         tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
-        work: float = np.inf,
     ) -> list[Any]:
-        def run(task: Any) -> Any:
-            total = function(self.shard, task)
-            return total if then is None else then(task, total)
+        slices = self._slices(function, tasks)
+        if slices is not None:
+            return self._shared(function, tasks, slices, then)
+        found = (function(self.shard, task) for task in tasks)
+        if then is None:
+            return list(found)
+        return [then(task, total) for task, total in zip(tasks, found, strict=True)]
 
-        if self._pool is None or len(tasks) < 2 or work < _WORTH_A_THREAD:
-            return [run(task) for task in tasks]
-        return self._shared(run, tasks)
+    def each(self, function: Callable[..., None], tasks: Sequence[Any]) -> None:
+        self.sum(function, tasks)
 
-    def _shared(self, run: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
-        """The results of tasks that all threads take one by one."""
+    def _slices(self, function: Callable[..., Any], tasks: Sequence[Any]) -> list[list[Any]] | None:
+        """The slices of every task, None if they are too little work to be worth threads."""
+        if self._pool is None:
+            return None
+        slicing = getattr(function, "slicing", None)
+        if slicing is None:
+            return [[task] for task in tasks] if len(tasks) > 1 else None
+        if sum(slicing.work(self.shard, task) for task in tasks) < _WORTH_THREADS:
+            return None
+        return [slicing.cut(self.shard, task) for task in tasks]
+
+    def _shared(
+        self,
+        function: Callable[..., Any],
+        tasks: Sequence[Any],
+        slices: Sequence[Sequence[Any]],
+        then: Callable[[Any, Any], Any] | None,
+    ) -> list[Any]:
+        """The results of tasks whose slices all threads take one by one.
+
+        Whoever brings the last slice of a task adds them up.
+        """
         assert self._pool is not None
-        results: list[Any] = [None] * len(tasks)
-        waiting = deque(enumerate(tasks))
+        found: list[list[Any]] = [[None] * len(own) for own in slices]
+        n_left = [len(own) for own in slices]
+        waiting = deque((k, place) for k, own in enumerate(slices) for place in range(len(own)))
+        n_slices, lock = len(waiting), Lock()
 
         def work() -> None:
             try:
                 while waiting:
                     try:
-                        place, task = waiting.popleft()
+                        k, place = waiting.popleft()
                     except IndexError:  # another thread took the last one
                         return
-                    results[place] = run(task)
+                    found[k][place] = function(self.shard, slices[k][place])
+                    with lock:
+                        n_left[k] -= 1
+                        is_last = not n_left[k]
+                    if is_last:
+                        total = add_up(found[k])
+                        found[k] = [total if then is None else then(tasks[k], total)]
             finally:
                 waiting.clear()  # after an error nobody needs the rest
 
-        helpers = [self._pool.submit(work) for _ in range(min(self._n_helpers, len(tasks) - 1))]
+        helpers = [self._pool.submit(work) for _ in range(min(self._n_helpers, n_slices - 1))]
         try:
             work()
         finally:  # rows may not change any more, whatever happened here
@@ -88,10 +120,7 @@ class LocalBackend:
             wait(begun)
         for helper in begun:
             helper.result()
-        return results
-
-    def each(self, function: Callable[..., None], tasks: Sequence[Any]) -> None:
-        self.sum(function, tasks)
+        return [result for (result,) in found]
 
 
 _controller: list[ThreadpoolController] = []

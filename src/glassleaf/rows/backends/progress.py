@@ -93,10 +93,9 @@ class Observed:
         function: Callable[..., Any],
         tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
-        work: float = np.inf,
     ) -> list[Any]:
         start = time.perf_counter()
-        found = self._backend.sum(function, tasks, then, work)
+        found = self._backend.sum(function, tasks, then)
         self._report(function, tasks, start)
         return found
 

@@ -179,7 +179,6 @@ class StreamBackend:
         function: Callable[..., Any],
         tasks: Sequence[Any],
         then: Callable[[Any, Any], Any] | None = None,
-        work: float = np.inf,
     ) -> list[Any]:
         found: list[Any] = []
         for first in range(0, len(tasks), _TASKS_AT_ONCE):
@@ -187,7 +186,7 @@ class StreamBackend:
             sums = _PairwiseSum()
             for shard in self._shards:
                 self._local.shard = shard.open()
-                sums.add(self._local.sum(function, chunk, work=work / len(self._shards)))
+                sums.add(self._local.sum(function, chunk))
                 self._local.shard = None
                 shard.close()
             for task, total in zip(chunk, sums.total(), strict=True):

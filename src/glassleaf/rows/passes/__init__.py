@@ -5,6 +5,9 @@ of it. It returns small arrays that can be added over rows, or changes nothing b
 state: order, units, the vectors of the next search. The rows of a node lie next to each other, so
 that kernels run over a plain range; ``route`` keeps it so.
 
+Passes marked ``in_slices`` may run on slices of these rows (see ``rows.slices``): their tasks have
+a ``span``.
+
 There is a module per kind of pass: ``models`` (loss, gradient, Hessian; ``segments`` has them of
 several sets of rows at once), ``bins`` (sums per bin) and ``routing``. ``data`` are the rows
 themselves, ``statistics`` what is known of them before their model, ``curves`` columns made of
@@ -58,7 +61,6 @@ from glassleaf.rows.passes.data import (
     UnitsTask,
     clip_dense,
     move_dense,
-    n_parts,
     take_back,
 )
 from glassleaf.rows.passes.models import (
@@ -149,7 +151,6 @@ __all__ = [
     "model_sums",
     "move_dense",
     "moved_sums",
-    "n_parts",
     "node_statistics",
     "rename",
     "residual_squares",

@@ -11,37 +11,42 @@ from numpy.typing import NDArray
 from glassleaf import _kernels
 from glassleaf._kernels.scratch import scratch
 from glassleaf.losses import Loss
-from glassleaf.rows.passes.data import Rows, both_or_none, part_of
-from glassleaf.rows.passes.models import RowModel, column_sums, derivatives
-from glassleaf.rows.passes.statistics import bin_ranges, moments_of, one_bin
+from glassleaf.rows.passes.data import Rows, Span, add_into, both_or_none, column_work
+from glassleaf.rows.passes.models import RowModel, column_sums, derivative_work, derivatives
+from glassleaf.rows.passes.statistics import bin_ranges, moments_of, whole_ranges
+from glassleaf.rows.slices import in_slices
 
 Floats = NDArray[np.float64]
+
+# Work of finding a row's bin, in units of a dense column.
+_BIN_WORK = 4.0
 
 # --- what is summed -------------------------------------------------------------------------------
 
 
 class ResidualsTask(NamedTuple):
-    """A part of a node's rows, the model and its loss."""
+    """A node, its model and the loss."""
 
     node: int
-    part: int
-    n_parts: int
     model: RowModel
     loss: Loss
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: derivative_work(rows, task.loss))
 def set_residuals(rows: Rows, task: ResidualsTask) -> None:
     """Store (r, weight) of every row: r is the gradient of the loss by the raw prediction."""
-    start, stop = part_of(rows, task.node, task.part, task.n_parts)
+    start, stop = rows.span_of(task)
     weight = rows.weight[start:stop]
     _, slope, _ = derivatives(rows, start, stop, task.model, task.loss)
     rows.vectors[start:stop, :-1] = slope * weight[:, None]
     rows.vectors[start:stop, -1] = weight
 
 
+@in_slices(row_work=lambda rows, task: 2 * derivative_work(rows, task.loss))
 def set_newton_residuals(rows: Rows, task: ResidualsTask) -> None:
     """Store (r, ..., curvature) of every row; with several outputs, the mean of theirs."""
-    start, stop = part_of(rows, task.node, task.part, task.n_parts)
+    start, stop = rows.span_of(task)
     weight, n_outputs = rows.weight[start:stop], len(task.model.intercept)
     _, slope, packed = derivatives(rows, start, stop, task.model, task.loss, with_hessian=True)
     own = packed[:, np.equal(*np.tril_indices(n_outputs))]
@@ -55,11 +60,13 @@ class SquaresTask(NamedTuple):
 
     node: int
     n_outputs: int
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: 16 * task.n_outputs)
 def residual_squares(rows: Rows, task: SquaresTask) -> float:
     """The weighted sum of squares of the residuals that are stored, the mean over the outputs."""
-    here = slice(*rows.spans[task.node])
+    here = slice(*rows.span_of(task))
     weight = rows.weight[here]
     squares = (rows.vectors[here, : task.n_outputs] ** 2).mean(axis=1)
     return float(np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0).sum())
@@ -72,11 +79,13 @@ class DifferencesTask(NamedTuple):
     left: RowModel
     right: RowModel
     loss: Loss
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: 2 * derivative_work(rows, task.loss))
 def set_loss_differences(rows: Rows, task: DifferencesTask) -> None:
     """Store (loss under the left model minus that under the right, ..., weight) of every row."""
-    start, stop = rows.spans[task.node]
+    start, stop = rows.span_of(task)
     weight = rows.weight[start:stop]
     left, _, _ = derivatives(rows, start, stop, task.left, task.loss)
     right, _, _ = derivatives(rows, start, stop, task.right, task.loss)
@@ -86,17 +95,17 @@ def set_loss_differences(rows: Rows, task: DifferencesTask) -> None:
 
 
 class TargetTask(NamedTuple):
-    """A part of a node's rows, and the number of classes (0: the target is a number)."""
+    """A node, and the number of classes (0: the target is a number)."""
 
     node: int
-    part: int
-    n_parts: int
     n_classes: int
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: 16 + task.n_classes)
 def set_target(rows: Rows, task: TargetTask) -> None:
     """Store the target's own statistics: (y, y^2, 1) or one indicator per class, times weight."""
-    first, last = part_of(rows, task.node, task.part, task.n_parts)
+    first, last = rows.span_of(task)
     target, weight = rows.target[first:last], rows.weight[first:last]
     out = rows.vectors[first:last]
     if task.n_classes:
@@ -138,6 +147,16 @@ class BinSums:
             both_or_none(np.add, self.stored, other.stored),
         )
 
+    def __iadd__(self, other: BinSums) -> BinSums:
+        """The same in place: sums of megabytes take longer to get memory for than to add."""
+        add_into(np.add, self.count, other.count)
+        add_into(np.add, self.values, other.values)
+        add_into(np.add, self.moments, other.moments)
+        add_into(np.minimum, self.low, other.low)
+        add_into(np.maximum, self.high, other.high)
+        add_into(np.add, self.stored, other.stored)
+        return self
+
 
 class Wanted(NamedTuple):
     """What is summed beside the row vectors: their products with columns, squares and ranges.
@@ -158,12 +177,34 @@ class BinTask(NamedTuple):
     block: int
     n_bins: int
     wanted: Wanted = Wanted()
+    span: Span | None = None
 
 
+def _vector_work(rows: Rows, wanted: Wanted) -> float:
+    """Work of a row in one bin: its vector, times its columns if these are wanted."""
+    width = int(rows.vectors.shape[1])
+    if not wanted.n_columns:
+        return _BIN_WORK + width
+    return (width + wanted.squares + 4 * wanted.ranges) * column_work(rows)
+
+
+def _row_work(rows: Rows, task: BinTask) -> float:
+    stored = rows.blocks[task.block]
+    n_features = len(stored.idx) / max(len(rows.weight), 1)
+    return n_features * _vector_work(rows, task.wanted)
+
+
+def _slice_work(rows: Rows, task: BinTask) -> float:
+    """Work to clear and to add the sums of all bins."""
+    width = int(rows.vectors.shape[1]) + task.wanted.squares + 2 * task.wanted.ranges
+    return 8.0 * task.n_bins * width * (task.wanted.n_columns + 1)
+
+
+@in_slices(_row_work, _slice_work, n_beside=lambda rows: len(rows.blocks))
 def bin_sums(rows: Rows, task: BinTask) -> BinSums:
     """Sums per bin of one block of features."""
     n_bins, (n_columns, squares, ranges) = task.n_bins, task.wanted
-    start, stop = rows.spans[task.node]
+    start, stop = rows.span_of(task)
     given = rows.blocks[task.block]
     where = (given.ptr, given.idx)
     here = (rows.vectors, rows.dense, start, stop)
@@ -187,7 +228,7 @@ def bin_sums(rows: Rows, task: BinTask) -> BinSums:
         _add_sparse_moments(rows, where, start, stop, moments)
     if not ranges:
         return BinSums(count, values, moments)
-    return BinSums(count, values, moments, *bin_ranges(rows, task.node, where, n_bins))
+    return BinSums(count, values, moments, *bin_ranges(rows, start, stop, given, n_bins))
 
 
 class WholeTask(NamedTuple):
@@ -195,12 +236,14 @@ class WholeTask(NamedTuple):
 
     node: int
     wanted: Wanted = Wanted()
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: 2 * _vector_work(rows, task.wanted))
 def whole_sums(rows: Rows, task: WholeTask) -> BinSums:
     """The same of the whole node, as a single bin."""
     n_columns, squares, ranges = task.wanted
-    start, stop = rows.spans[task.node]
+    start, stop = rows.span_of(task)
     vectors = rows.vectors[start:stop]
     count = np.array([stop - start])
     if not n_columns:
@@ -215,7 +258,7 @@ def whole_sums(rows: Rows, task: WholeTask) -> BinSums:
         moments[0, width - 1 :, : rows.n_kept] = of_weight
     if not ranges:
         return BinSums(count, values, moments)
-    return BinSums(count, values, moments, *bin_ranges(rows, task.node, one_bin(stop), 1))
+    return BinSums(count, values, moments, *whole_ranges(rows, start, stop))
 
 
 def _add_sparse_moments(

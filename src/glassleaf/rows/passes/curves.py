@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.rows.passes.data import Rows
+from glassleaf.rows.passes.data import Rows, Span
+from glassleaf.rows.slices import in_slices
 from glassleaf.tables.design import Design
 from glassleaf.tables.transforms import PiecewiseLinear
 
@@ -45,11 +46,13 @@ class CurvesTask(NamedTuple):
     curves: Sequence[DrawnCurve]
     center: Floats
     unit: Floats
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: 64 * len(task.curves))
 def set_curves(rows: Rows, task: CurvesTask) -> None:
     """Compute the curves of a node's rows."""
-    dense, center, unit = rows.dense[slice(*rows.spans[task.node])], task.center, task.unit
+    dense, center, unit = rows.dense[slice(*rows.span_of(task))], task.center, task.unit
     for own in task.curves:
         value = own.curve(center[own.source] + unit[own.source] * dense[:, own.source])
         dense[:, own.place] = (value - center[own.place]) / unit[own.place]
@@ -66,11 +69,13 @@ class CurveProductsTask(NamedTuple):
 
     node: int
     curves: Sequence[DrawnCurve]
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: 16 * len(task.curves))
 def curve_products(rows: Rows, task: CurveProductsTask) -> Floats:
     """For every curve the weighted sums of it, of its source, and of their product, as stored."""
-    here = slice(*rows.spans[task.node])
+    here = slice(*rows.span_of(task))
     dense, weight = rows.dense[here], rows.weight[here]
     out = np.empty((len(task.curves), 3))
     for k, own in enumerate(task.curves):

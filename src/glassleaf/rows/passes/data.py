@@ -13,12 +13,7 @@ from glassleaf.tables.compressed import Compressed
 
 Floats = NDArray[np.float64]
 
-# Rows below which a node is summed in one task, above which in two tasks, four, and so on: the
-# number is even for the sake of two cores, and fixed, for results must not depend on threads.
-_UNDIVIDED_ROWS = 6_000
-_PAIR_ROWS = 131_072
-# With fewer rows per column, adding up the tasks' Hessians would cost more than computing them.
-_ROWS_PER_COLUMN = 32
+Span = tuple[int, int]
 
 
 @dataclass
@@ -31,7 +26,7 @@ class Rows:
     target: Floats
     weight: Floats
     blocks: list[Compressed]
-    spans: dict[int, tuple[int, int]]
+    spans: dict[int, Span]
     vectors: Floats
     held: Floats | None = None  # weights of the rows that are set aside, which have none meanwhile
 
@@ -39,6 +34,19 @@ class Rows:
     def n_kept(self) -> int:
         """Columns that rows really hold."""
         return int(self.dense.shape[1]) + self.n_sparse
+
+    @property
+    def n_dense(self) -> int:
+        return int(self.dense.shape[1])
+
+    @property
+    def n_entries(self) -> float:
+        """Sparse entries of a row, on average."""
+        return len(self.sparse.idx) / max(len(self.weight), 1)
+
+    def span_of(self, task: Any) -> Span:
+        """Where the rows of a task begin and end: a slice of its node's, or all of them."""
+        return task.span or self.spans[task.node]
 
 
 @dataclass(frozen=True)
@@ -63,18 +71,13 @@ class BinSets:
 NEITHER, LEFT, RIGHT = 0, 1, 2
 
 
-def n_parts(n_rows: int, n_columns: int = 0) -> int:
-    """Into how many parts the sums over so many rows are split."""
-    if n_rows < max(_UNDIVIDED_ROWS, _ROWS_PER_COLUMN * n_columns):
-        return 1
-    return 2 * -(-n_rows // _PAIR_ROWS)
+# Work of a sparse entry, in units of a dense column.
+_ENTRY_WORK = 3.0
 
 
-def part_of(rows: Rows, node: int, part: int, parts: int) -> tuple[int, int]:
-    """Where one of several parts of a node's rows begins and ends."""
-    start, stop = rows.spans[node]
-    size = stop - start
-    return start + size * part // parts, start + size * (part + 1) // parts
+def column_work(rows: Rows) -> float:
+    """Work of all columns of a row, each added once."""
+    return rows.n_dense + _ENTRY_WORK * rows.n_entries
 
 
 def sets_of_rows(rows: Rows, start: int, stop: int, sets: BinSets) -> NDArray[np.uint16]:
@@ -97,10 +100,17 @@ def both_or_none(operation: np.ufunc, mine: Any, other: Any) -> Any:
     return None if mine is None else operation(mine, other)
 
 
+def add_into(operation: np.ufunc, mine: Any, other: Any) -> None:
+    """The same in place of the first table."""
+    if mine is not None:
+        operation(mine, other, out=mine)
+
+
 class NodeTask(NamedTuple):
-    """All rows of a node."""
+    """All rows of a node, or a slice of them."""
 
     node: int
+    span: Span | None = None
 
 
 class UnitsTask(NamedTuple):

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from glassleaf import _kernels
 from glassleaf._kernels.scratch import scratch
 from glassleaf.losses import FAR_WRONG, BinaryLogLoss, Loss, MulticlassLogLoss
-from glassleaf.rows.passes.data import Rows, both_or_none, is_uniform, part_of
+from glassleaf.rows.passes.data import Rows, Span, both_or_none, column_work, is_uniform
+from glassleaf.rows.slices import in_slices
 
 Floats = NDArray[np.float64]
 
@@ -21,6 +22,12 @@ _CHUNK_ROWS = 4_096
 # With more dense columns per factor, a product of matrices for each factor takes less time than one
 # for all, before which the products of columns have to be written down.
 _COLUMNS_PER_FACTOR = 2
+# Work in units of a dense column of a row: its loss per output; in a Hessian, the product of two
+# dense columns, one with a sparse entry, and a number of the matrix itself.
+_LOSS_WORK = 40.0
+_PRODUCT_WORK = 0.25
+_SPARSE_PRODUCT_WORK = 3.0
+_NUMBER_WORK = 32.0
 
 
 @dataclass(frozen=True)
@@ -76,19 +83,46 @@ def derivatives(
 
 
 class ModelTask(NamedTuple):
-    """A part of a node's rows, the model and its loss, and whether the Hessian is asked for."""
+    """A node, the model and its loss, and whether the Hessian is asked for."""
 
     node: int
-    part: int
-    n_parts: int
     model: RowModel
     loss: Loss
     with_hessian: bool
+    span: Span | None = None
 
 
+def derivative_work(rows: Rows, loss: Loss) -> float:
+    """Work of a row whose loss and gradient are computed."""
+    return loss.n_outputs * (_LOSS_WORK + 2 * column_work(rows))
+
+
+def hessian_work(rows: Rows, loss: Loss) -> float:
+    """Work of a row in a Hessian."""
+    sparse = rows.n_entries * (rows.n_entries / 2 + rows.n_dense)
+    one = _PRODUCT_WORK * rows.n_dense**2 + _SPARSE_PRODUCT_WORK * sparse
+    return one * loss.n_outputs * (loss.n_outputs + 1) / 2
+
+
+def matrix_work(rows: Rows, loss: Loss) -> float:
+    """Work of a Hessian however few rows it has: to clear, complete and add its numbers."""
+    n_numbers = (rows.n_kept + 1) ** 2 * loss.n_outputs * (loss.n_outputs + 1) / 2
+    return _NUMBER_WORK * n_numbers
+
+
+def _row_work(rows: Rows, task: ModelTask) -> float:
+    of_hessian = hessian_work(rows, task.loss) if task.with_hessian else 0.0
+    return derivative_work(rows, task.loss) + of_hessian
+
+
+def _slice_work(rows: Rows, task: ModelTask) -> float:
+    return matrix_work(rows, task.loss) if task.with_hessian else 0.0
+
+
+@in_slices(_row_work, _slice_work)
 def model_sums(rows: Rows, task: ModelTask) -> ModelSums:
-    """Loss, gradient and (if asked for) Hessian, summed over a part of the node's rows."""
-    here = (rows, *part_of(rows, task.node, task.part, task.n_parts))
+    """Loss, gradient and (if asked for) Hessian, summed over the node's rows."""
+    here = (rows, *rows.span_of(task))
     return sums_of_rows(*here, task.model, task.loss, task.with_hessian)
 
 
@@ -235,11 +269,13 @@ class HeldLossTask(NamedTuple):
     node: int
     model: RowModel
     loss: Loss
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: derivative_work(rows, task.loss))
 def held_loss(rows: Rows, task: HeldLossTask) -> float:
     """Loss of a node's rows that are set aside."""
     assert rows.held is not None
-    start, stop = rows.spans[task.node]
+    start, stop = rows.span_of(task)
     value, _, _ = derivatives(rows, start, stop, task.model, task.loss)
     return float(rows.held[start:stop] @ value)

@@ -11,11 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.losses import Loss
-from glassleaf.rows.passes.data import LEFT, NEITHER, RIGHT, BinSets, Rows, sets_of_rows
-from glassleaf.rows.passes.models import ModelSums, RowModel, derivatives, sums_of_rows
-from glassleaf.rows.passes.statistics import StatisticsTask, node_statistics
+from glassleaf.rows.passes.data import (
+    LEFT,
+    NEITHER,
+    RIGHT,
+    BinSets,
+    Rows,
+    Span,
+    column_work,
+    sets_of_rows,
+)
+from glassleaf.rows.passes.models import (
+    ModelSums,
+    RowModel,
+    derivative_work,
+    derivatives,
+    hessian_work,
+    matrix_work,
+    sums_of_rows,
+)
+from glassleaf.rows.passes.statistics import statistics_of
+from glassleaf.rows.slices import in_slices
 
 Floats = NDArray[np.float64]
+
+# Work, in units of a dense column of a row: to find a row's set, and to begin with a set of rows.
+_COPY_WORK = 60.0
+_SET_WORK = 200_000.0
 
 
 @dataclass(frozen=True)
@@ -78,11 +100,22 @@ class SegmentTask(NamedTuple):
     n_sets: int
     model: RowModel
     loss: Loss
+    span: Span | None = None
 
 
+def _row_work(rows: Rows, task: SegmentTask) -> float:
+    of_model = derivative_work(rows, task.loss) + hessian_work(rows, task.loss)
+    return _COPY_WORK + 8 * column_work(rows) + of_model
+
+
+def _slice_work(rows: Rows, task: SegmentTask) -> float:
+    return task.n_sets * (_SET_WORK + matrix_work(rows, task.loss))
+
+
+@in_slices(_row_work, _slice_work)
 def segment_sums(rows: Rows, task: SegmentTask) -> SegmentSums:
     """Statistics, loss, gradient and Hessian of sets of a node's rows, by a feature's bins."""
-    start, stop = rows.spans[task.node]
+    start, stop = rows.span_of(task)
     set_of_row = sets_of_rows(rows, start, stop, task.sets)
     order = np.argsort(set_of_row, kind="stable")
     ends = np.cumsum([0, *np.bincount(set_of_row, minlength=task.n_sets)])
@@ -103,11 +136,13 @@ class MovedTask(NamedTuple):
     last_left: float
     model: RowModel
     loss: Loss
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: _COPY_WORK, slice_work=lambda rows, task: 2 * _SET_WORK)
 def moved_sums(rows: Rows, task: MovedTask) -> SegmentSums:
     """Sums of the rows that a new border moves from right to left, and from left to right."""
-    start, stop = rows.spans[task.node]
+    start, stop = rows.span_of(task)
     side = sets_of_rows(rows, start, stop, task.sides)
     is_left = rows.dense[start:stop, task.place] <= task.last_left
     places = [np.flatnonzero((side == RIGHT) & is_left), np.flatnonzero((side == LEFT) & ~is_left)]
@@ -120,7 +155,7 @@ def _sums_of_sets(
     statistics, sums = [], []
     for own_places in places:
         own = _copy(rows, start, own_places)
-        statistics.append(node_statistics(own, StatisticsTask(0, loss)))
+        statistics.append(statistics_of(own, 0, len(own_places), loss))
         sums.append(sums_of_rows(own, 0, len(own_places), model, loss, with_hessian=True))
     return SegmentSums(
         np.array(statistics),
@@ -167,11 +202,13 @@ class BorderTask(NamedTuple):
     left: RowModel
     right: RowModel
     loss: Loss
+    span: Span | None = None
 
 
+@in_slices(row_work=lambda rows, task: _COPY_WORK)
 def border_rows(rows: Rows, task: BorderTask) -> BorderRows:
     """The rows in bins on either side of a border, with their dense column ``place``."""
-    start, stop = rows.spans[task.node]
+    start, stop = rows.span_of(task)
     side = sets_of_rows(rows, start, stop, task.sides)
     near = np.flatnonzero(side != NEITHER)
     own = _copy(rows, start, near)

@@ -1,0 +1,153 @@
+"""Slices of a pass over rows: what they are, and that their results add up to the whole."""
+
+import numpy as np
+import pytest
+
+from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss, SquaredError
+from glassleaf.rows import passes as on_rows
+from glassleaf.rows import slices
+from glassleaf.rows.slices import GRAIN, Slicing
+from glassleaf.tables.compressed import Compressed, uniform
+from glassleaf.tables.transforms import PiecewiseLinear
+
+N_ROWS, N_DENSE, N_SPARSE, N_BINS = 900, 4, 3, 12
+
+
+def some_rows(n_outputs):
+    """Two features in one block, sparse columns, weights, and rows that are set aside."""
+    rng = np.random.default_rng(0)
+    plain = rng.random((N_ROWS, N_SPARSE)) < 0.3
+    ptr = np.concatenate([[0], np.cumsum(plain.sum(axis=1))]).astype(np.int64)
+    sparse = Compressed(ptr, plain.nonzero()[1].astype(np.uint32), np.zeros(0))
+    codes = rng.integers(0, N_BINS // 2, (N_ROWS, 2)) + [0, N_BINS // 2]
+    return on_rows.Rows(
+        dense=rng.normal(size=(N_ROWS, N_DENSE)),
+        sparse=sparse,
+        n_sparse=N_SPARSE,
+        target=rng.integers(0, 2, N_ROWS) * 1.0,
+        weight=rng.uniform(0.5, 2.0, N_ROWS),
+        blocks=[uniform(codes.astype(np.uint16))],
+        spans={3: (50, N_ROWS - 50)},
+        vectors=rng.normal(size=(N_ROWS, n_outputs + 1)),
+        held=rng.random(N_ROWS),
+    )
+
+
+def passes(loss):
+    """Every pass that can be cut, with a task."""
+    rng = np.random.default_rng(1)
+    shape = (loss.n_outputs, N_DENSE + N_SPARSE)
+    left, right = (
+        on_rows.RowModel(rng.normal(size=shape), rng.normal(size=loss.n_outputs)) for _ in range(2)
+    )
+    sides = on_rows.BinSets(0, 0, np.array([1, 1, 1, 2, 2, 0], dtype=np.uint16), 0)
+    everything = on_rows.Wanted(N_DENSE + N_SPARSE, squares=True, ranges=True)
+    curve = PiecewiseLinear(np.array([-1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0]))
+    drawn = [on_rows.DrawnCurve(place=1, source=0, curve=curve)]
+    units = np.zeros(N_DENSE), np.ones(N_DENSE)
+    return {
+        "model_sums": on_rows.ModelTask(3, left, loss, with_hessian=True),
+        "held_loss": on_rows.HeldLossTask(3, left, loss),
+        "segment_sums": on_rows.SegmentTask(3, sides, 3, left, loss),
+        "moved_sums": on_rows.MovedTask(3, sides, 0, 0.1, left, loss),
+        "border_rows": on_rows.BorderTask(3, sides, 0, left, right, loss),
+        "bin_sums": on_rows.BinTask(3, 0, N_BINS, everything),
+        "whole_sums": on_rows.WholeTask(3, everything),
+        "residual_squares": on_rows.SquaresTask(3, loss.n_outputs),
+        "node_statistics": on_rows.StatisticsTask(3, loss),
+        "target_sums": on_rows.TargetSumsTask(3, 2),
+        "column_ranges": on_rows.NodeTask(3),
+        "curve_products": on_rows.CurveProductsTask(3, drawn),
+        "set_residuals": on_rows.ResidualsTask(3, left, loss),
+        "set_newton_residuals": on_rows.ResidualsTask(3, left, loss),
+        "set_loss_differences": on_rows.DifferencesTask(3, left, right, loss),
+        "set_target": on_rows.TargetTask(3, loss.n_outputs if loss.n_outputs > 1 else 0),
+        "set_curves": on_rows.CurvesTask(3, drawn, *units),
+    }
+
+
+def numbers(result):
+    """All numbers of a result, one after the other."""
+    if result is None:
+        return np.zeros(0)
+    fields = vars(result).values() if hasattr(result, "__dataclass_fields__") else [result]
+    return np.concatenate([np.ravel(own).astype(float) for own in fields])
+
+
+CUT = [name for name in on_rows.__all__ if hasattr(getattr(on_rows, name), "slicing")]
+
+
+def test_every_pass_that_can_be_cut_is_compared():
+    assert set(CUT) == set(passes(SquaredError()))
+
+
+@pytest.mark.parametrize("name", CUT)
+@pytest.mark.parametrize("loss", [SquaredError(), BinaryLogLoss(), MulticlassLogLoss(3)])
+def test_slices_add_up_to_the_whole(monkeypatch, name, loss):
+    cut = getattr(on_rows, name)
+    task = passes(loss)[name]
+    if name == "set_target" and loss.n_outputs == 1:
+        in_slices, at_once = some_rows(2), some_rows(2)
+    else:
+        in_slices, at_once = some_rows(loss.n_outputs), some_rows(loss.n_outputs)
+    monkeypatch.setattr(slices, "GRAIN", 1)
+    monkeypatch.setattr(slices, "_WORTH_A_SLICE", 0)
+    assert len(cut.slicing.cut(in_slices, task)) == 32
+    found, expected = cut(in_slices, task), cut.__wrapped__(at_once, task)
+    np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-11, atol=1e-11)
+    np.testing.assert_array_equal(in_slices.vectors, at_once.vectors)
+    np.testing.assert_array_equal(in_slices.dense, at_once.dense)
+
+
+# --- where a pass is cut -------------------------------------------------------------------------
+
+
+class Long:
+    """Rows of which only the number matters."""
+
+    def __init__(self, n_rows, first=0):
+        self.spans = {0: (first, first + n_rows)}
+
+
+def cuts(n_rows, row_work, slice_work=0.0, first=0, n_beside=1):
+    slicing = Slicing(
+        lambda rows, task: row_work, lambda rows, task: slice_work, lambda rows: n_beside
+    )
+    return slicing.cut(Long(n_rows, first), on_rows.NodeTask(0))
+
+
+@pytest.mark.parametrize("first", [0, 17])
+@pytest.mark.parametrize("n_rows", [0, 1, 5, 1000, 30_001, 3_000_000])
+def test_every_row_is_in_one_slice(n_rows, first):
+    found = cuts(n_rows, row_work=500.0, first=first)
+    if len(found) == 1:
+        assert found[0].span is None
+        return
+    assert found[0].span[0] == first and found[-1].span[1] == first + n_rows
+    assert all(own.span[1] == next_.span[0] for own, next_ in zip(found, found[1:], strict=False))
+    sizes = [own.span[1] - own.span[0] for own in found]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(
+    ("grains", "n_slices"), [(0.1, 1), (1.3, 1), (2, 2), (3.2, 4), (20, 16), (31, 32), (900, 32)]
+)
+def test_a_slice_is_about_a_grain_of_work(grains, n_slices):
+    assert len(cuts(60_000, grains * GRAIN / 60_000)) == n_slices
+
+
+def test_slices_that_cost_much_themselves_are_fewer():
+    work = 40 * GRAIN / 60_000
+    found = [len(cuts(60_000, work, share * GRAIN)) for share in (0.0, 0.5, 2.0, 100.0)]
+    assert found == [32, 8, 2, 1]
+
+
+def test_many_tasks_for_the_same_rows_are_cut_into_fewer_slices():
+    work = 900 * GRAIN / 60_000
+    assert [len(cuts(60_000, work, n_beside=n)) for n in (1, 2, 16, 20, 500)] == [32, 16, 2, 1, 1]
+
+
+def test_slices_never_have_too_many_rows():
+    """What a pass keeps of its rows must not grow with the table."""
+    found = cuts(10_000_000, row_work=1e-6)
+    assert max(own.span[1] - own.span[0] for own in found) <= 1 << 16
