@@ -51,7 +51,9 @@ def grown(rng, n_leaves):
 
 def model_node(number, depth, objective):
     loss = 7.0 if number == 0 else -1.0
-    return Node(number, depth, SimpleNamespace(born=number, objective=objective, loss=loss))
+    return Node(
+        number, depth, SimpleNamespace(born=number, weight=1.0, objective=objective, loss=loss)
+    )
 
 
 class HeldLosses:
@@ -203,6 +205,17 @@ def test_its_models_are_fitted_to_all_rows(rng):
         terms = np.column_stack([X[here], np.ones(here.sum())])
         expected = np.linalg.lstsq(terms, y[here])[0]
         np.testing.assert_allclose([*tree.coef[leaf], tree.intercept[leaf]], expected, rtol=1e-6)
+
+
+def test_leaves_in_which_a_column_is_constant_are_fitted_to_all_rows_too(groups):
+    X, y = groups
+    tree = regressor(max_leaf_nodes="auto", significance=0.05, alpha=0.0).fit(X, y).tree_
+    for leaf in np.flatnonzero(tree.left < 0):
+        here = tree.apply(X) == leaf
+        terms = np.column_stack([X[here, 2:], np.ones(here.sum())])
+        expected = np.linalg.lstsq(terms, y[here])[0]
+        np.testing.assert_allclose(tree.coef[leaf, 2:], expected[:2], rtol=1e-6)
+    np.testing.assert_array_equal(tree.weight, tree.n_samples)
 
 
 @pytest.fixture

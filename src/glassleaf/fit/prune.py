@@ -58,19 +58,23 @@ def prune_by_held_out(
 
 
 def _refit(models: LinearModels, nodes: Sequence[Node]) -> None:
-    """Fit all nodes anew, parents first. Nodes that lie far out keep their models."""
+    """Fit all nodes anew, parents first. Nodes whose rows have several units keep their models."""
     parent_of = {child: node for node in nodes for child in node.children or ()}
     for level in range(1 + max(node.depth for node in nodes)):
         here = [
             node
             for node in nodes
-            if node.depth == level and models.share_units([nodes[0].model, node.model])
+            if node.depth == level
+            and models.share_units([node.model, *(own.model for own in below(nodes, node))])
         ]
         parents = [parent_of[node.id].model if node.id in parent_of else None for node in here]
         ids = [node.id for node in here]
         fresh = models.refit(ids, [node.model for node in here], parents) if here else []
         for node, model in zip(here, fresh, strict=True):
             node.model = model
+    for node in reversed(nodes):  # children come after their parents
+        if node.children is not None:
+            node.model.weight = sum(nodes[child].model.weight for child in node.children)
 
 
 # --- nodes and the rows that belong to them ------------------------------------------------------
