@@ -47,6 +47,7 @@ def passes(loss):
     units = np.zeros(N_DENSE), np.ones(N_DENSE)
     return {
         "model_sums": on_rows.ModelTask(3, left, loss, with_hessian=True),
+        "fold_sums": on_rows.FoldTask(3, left, loss, n_folds=1),  # more are dealt slice by slice
         "held_loss": on_rows.HeldLossTask(3, left, loss),
         "segment_sums": on_rows.SegmentTask(3, sides, 3, left, loss),
         "moved_sums": on_rows.MovedTask(3, sides, 0, 0.1, left, loss),

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Self
 
@@ -20,14 +20,17 @@ from glassleaf import checks
 from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.estimators.signs import warn_of_idle_signs
-from glassleaf.fit.train import train, train_on
+from glassleaf.explanations.path import PathStep, path_steps
+from glassleaf.fit.train import Trained, train, train_on
 from glassleaf.losses import Loss
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_backend, find_pieces
 from glassleaf.tables.table import Table, column_name
-from glassleaf.tree.fitted import FittedModel, fitted_model
+from glassleaf.tree.complexity import Complexity, count_numbers
+from glassleaf.tree.fitted import FittedModel, fitted_model, linear_model
+from glassleaf.tree.path import Path
 from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -84,7 +87,7 @@ class ModelTree(Deployable, BaseEstimator):
             trained = train(table, y, weight, roles, settings)
         if trained.rounding_cost is not None:
             self.rounding_cost_ = trained.rounding_cost
-        self._own(trained.tree, target, table, roles.signs)
+        self._own(trained, target, table, roles.signs)
 
     @contextlib.contextmanager
     def _opened(
@@ -107,9 +110,10 @@ class ModelTree(Deployable, BaseEstimator):
         names = [column_name(table, j) for j in range(table.n_columns)]
         self._own(train_on(backend, names, roles, settings), target, table, roles.signs)
 
-    def _own(self, tree: Tree, target: Target, table: Table, signs: NDArray[np.int8]) -> None:
+    def _own(self, trained: Trained, target: Target, table: Table, signs: NDArray[np.int8]) -> None:
         self.model_ = FittedModel(
-            tree=tree,
+            tree=trained.tree,
+            path=trained.path,
             loss=target.loss,
             class_array=target.classes,
             is_named=table.is_named,
@@ -124,6 +128,45 @@ class ModelTree(Deployable, BaseEstimator):
     def tree_(self) -> Tree:
         """The fitted tree as plain arrays."""
         return self.model_.tree
+
+    @property
+    def complexity_(self) -> Complexity:
+        """How many numbers somebody has to read to know this model."""
+        return count_numbers(linear_model(self).tree)
+
+    @property
+    def path_(self) -> tuple[PathStep, ...]:
+        """Models of growing length, of which this is one; see ``max_numbers``."""
+        return path_steps(self._path())
+
+    def at(self, *, numbers: int) -> Self:
+        """The model of at most so many numbers to read, from the same fit.
+
+        Parameters
+        ----------
+        numbers : int
+            How many numbers there may be; of ``path_``, the longest step that has no more.
+
+        Returns
+        -------
+        estimator
+            A fitted one like this; this one stays as it is.
+        """
+        path = self._path()
+        step = path.at(checks.whole_number("numbers", numbers, 1) or 1)
+        out = copy.copy(self)
+        out.set_params(max_numbers=int(numbers))
+        out.model_ = replace(self.model_, tree=path.tree(step))
+        return out
+
+    def _path(self) -> Path:
+        path = fitted_model(self).path
+        if path is None:
+            raise AttributeError(
+                "There is no path: the model was fitted without max_numbers, or comes from a file."
+                " Fit with max_numbers='auto', or with a number."
+            )
+        return path
 
     @property
     def n_features_in_(self) -> int:

@@ -13,6 +13,7 @@ _COMMON: dict[str, Any] = {
     "shrink": "zero",
     "min_gain": 0.0,
     "ccp_alpha": 0.0,
+    "max_numbers": None,
     "max_leaf_terms": None,
     "round_thresholds": False,
     "coef_digits": None,

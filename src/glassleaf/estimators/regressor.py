@@ -35,7 +35,7 @@ class ModelTreeRegressor(RegressorMixin, ModelTree):
     * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
     * columns: ``categorical_features``, ``split_features``, ``leaf_features``, ``monotonic_cst``,
       ``leaf_transform``, ``curves``, ``clamp``
-    * readability: ``max_leaf_terms``, ``round_thresholds``, ``coef_digits``
+    * readability: ``max_numbers``, ``max_leaf_terms``, ``round_thresholds``, ``coef_digits``
     * resources: ``backend``, ``n_jobs``, ``verbose``, ``random_state``
 
     Parameters
@@ -114,6 +114,11 @@ default="from_dtype"
     clamp : bool or pair of floats, default=True
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.
+    max_numbers : int, "auto" or None, default=None
+        Largest number of numbers that somebody has to read to know the model, all counted (see
+        ``complexity_``). The model is then one formula for all rows, and what differs below each
+        split. "auto": the shortest one whose loss, in cross-validation, is within one standard
+        error of the best. None: no limit; every leaf has a formula of its own.
     max_leaf_terms : int or None, default=None
         Largest number of columns in the formula of a leaf; None: no limit.
     round_thresholds : bool or float, default=False
@@ -140,6 +145,12 @@ default="from_dtype"
         The fitted tree as plain arrays; see :class:`glassleaf.Tree`.
     rounding_cost_ : float
         With ``coef_digits``: how much larger rounding makes the training loss, as a share of it.
+    complexity_ : Complexity
+        How many numbers somebody has to read to know the model: ``total``, and ``parts`` by what
+        they are.
+    path_ : tuple of PathStep
+        With ``max_numbers``: models of growing length, each with ``numbers``, ``loss``,
+        ``validated`` loss, its standard ``error`` and ``what`` is new. See ``at``.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of str
@@ -190,6 +201,7 @@ default="from_dtype"
         curves: bool | Literal["auto"] = "auto",
         clamp: bool | tuple[float, float] = True,
         # readability
+        max_numbers: int | Literal["auto"] | None = None,
         max_leaf_terms: int | None = None,
         round_thresholds: bool | float = False,
         coef_digits: int | None = None,
@@ -222,6 +234,7 @@ default="from_dtype"
         self.leaf_transform = leaf_transform
         self.curves = curves
         self.clamp = clamp
+        self.max_numbers = max_numbers
         self.max_leaf_terms = max_leaf_terms
         self.round_thresholds = round_thresholds
         self.coef_digits = coef_digits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
         max_leaf_nodes=_max_leaf_nodes(given),
         held_out=parameters.random_state(given["random_state"]) if _is_sized(given) else None,
         ccp_alpha=parameters.real_number("ccp_alpha", given["ccp_alpha"], 0.0),
+        max_numbers=_max_numbers(given),
         max_leaf_terms=parameters.whole_number(
             "max_leaf_terms", given["max_leaf_terms"], 1, none="no limit"
         ),
@@ -138,6 +139,15 @@ def _wants_curves(given: Mapping[str, Any], transform: str) -> bool:
     if not isinstance(given["curves"], (bool, np.bool_)):
         raise ValueError(f"curves={describe(given['curves'])} must be 'auto', True or False.")
     return bool(given["curves"])
+
+
+def _max_numbers(given: Mapping[str, Any]) -> int | Literal["auto"] | None:
+    if _is_called(given["max_numbers"], "auto"):
+        return "auto"
+    found = parameters.whole_number("max_numbers", given["max_numbers"], 1, none="no limit")
+    if found is not None and given["weak_model"] is not None:
+        raise ValueError("max_numbers is not supported with a weak_model of your own.")
+    return found
 
 
 def _criterion(given: Mapping[str, Any], n_classes: int) -> Criterion:

@@ -108,6 +108,27 @@ def bare_formula(
     return _sum_text(node, output, terms, rest)
 
 
+def difference(
+    explanation: ModelExplanation, node: NodeExplanation, parent: NodeExplanation, output: int = 0
+) -> str:
+    """What the score of a node has more than its parent's; empty if it is the same.
+
+    It begins with a sign: "- 1.2 + 0.03·age".
+    """
+    parts = [(node.intercept[output] - parent.intercept[output], "")]
+    parts += [
+        (own - above, term_text(explanation, term, node))
+        for term, own, above in zip(
+            explanation.terms, node.coef[output], parent.coef[output], strict=True
+        )
+    ]
+    changed = [part for part in parts if part[0] != 0.0]
+    if not changed:
+        return ""
+    text = words.signed_sum(changed)
+    return f"- {text[1:]}" if text.startswith("-") else f"+ {text}"
+
+
 def _sum_text(
     node: NodeExplanation, output: int, terms: Sequence[tuple[int, str]], rest: int
 ) -> str:

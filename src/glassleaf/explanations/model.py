@@ -31,6 +31,7 @@ from glassleaf.explanations.rules import (
     split_conditions,
 )
 from glassleaf.explanations.terms import Curve, Term, all_curves, all_terms
+from glassleaf.tree.complexity import count_numbers, shares_formula
 from glassleaf.tree.fitted import FittedModel, python_value
 from glassleaf.tree.tree import LEAF, Tree
 
@@ -138,6 +139,8 @@ class ModelExplanation(JsonData):
 
     All leaves share the ``curves``, and weigh them by the coefficients of their terms.
     ``positive_class`` is the one of two classes whose log-odds the score is, else None.
+    ``numbers`` counts what there is to read, by what it is. If the leaves ``share_formula``, it is
+    shorter to say the formula for all rows, and at every node what differs from its parent's.
     """
 
     kind: str
@@ -151,6 +154,8 @@ class ModelExplanation(JsonData):
     terms: tuple[Term, ...]
     curves: tuple[Curve, ...]
     nodes: tuple[NodeExplanation, ...]
+    numbers: dict[str, int]
+    share_formula: bool
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -204,6 +209,8 @@ def explain_model(model: FittedModel) -> ModelExplanation:
         terms=all_terms(tree),
         curves=all_curves(tree),
         nodes=_nodes(model, strength),
+        numbers=count_numbers(tree).parts,
+        share_formula=shares_formula(tree),
         parameters=dict(model.parameters),
     )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.fit.curves import with_curves
+from glassleaf.fit.differences import learn_path, shortest_good
 from glassleaf.fit.finish import narrow_leaves, rounded, shorten_leaves
 from glassleaf.fit.grow import grow
 from glassleaf.fit.models.custom import CustomModels
@@ -26,6 +27,7 @@ from glassleaf.rows.plan import Plan, learn
 from glassleaf.rows.settings import Roles, Settings
 from glassleaf.rows.summarize import Part
 from glassleaf.tables.table import Table, column_name, remembering
+from glassleaf.tree.path import Path, Step
 from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -36,9 +38,10 @@ _FEW_CELLS = 100_000
 
 @dataclass(frozen=True)
 class Trained:
-    """A tree, and the share by which shorter coefficients made its loss larger, if any did."""
+    """A tree, the path it was cut from, and what rounding cost, as a share of its loss."""
 
     tree: Tree
+    path: Path | None = None
     rounding_cost: float | None = None
 
 
@@ -48,13 +51,14 @@ def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Setti
     if table.n_rows * table.n_columns < _FEW_CELLS:
         settings = replace(settings, n_threads=1)
     with LocalBackend(Part(remembering(table), y, weight), settings.n_threads) as backend:
-        tree = train_on(backend, names, roles, settings)
+        trained = train_on(backend, names, roles, settings)
     if settings.coef_digits is None or not settings.is_linear:
-        return Trained(tree)
-    return Trained(*rounded(tree, settings.coef_digits, table, y, weight, settings.loss))
+        return trained
+    tree, cost = rounded(trained.tree, settings.coef_digits, table, y, weight, settings.loss)
+    return replace(trained, tree=tree, rounding_cost=cost)
 
 
-def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Tree:
+def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Trained:
     """Grow a tree on the rows of a backend, whose shards are parts of a table."""
     _kernels.announce_compilation()
     backend = observed(backend, settings.max_depth)
@@ -67,7 +71,18 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
     if models.linear is not None:
         nodes = _pruned(backend, models.linear, nodes, settings)
         _finish(backend, models.linear, plan, nodes, settings)
-    return to_tree(backend, nodes, plan, settings)
+    tree = to_tree(backend, nodes, plan, settings)
+    if models.linear is None or settings.max_numbers is None:
+        return Trained(tree)
+    path = Path(tree, learn_path(backend, models.linear, nodes, plan, roles, settings))
+    return Trained(path.tree(_chosen(path, settings)), path)
+
+
+def _chosen(path: Path, settings: Settings) -> Step:
+    """The step that is asked for, or the shortest that is as good as any."""
+    if isinstance(settings.max_numbers, int):
+        return path.at(settings.max_numbers)
+    return shortest_good(path.steps)
 
 
 def _models(backend: Backend, plan: Plan, roles: Roles, settings: Settings) -> Models:

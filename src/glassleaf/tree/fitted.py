@@ -16,6 +16,7 @@ from glassleaf.errors import GlassleafError, describe
 from glassleaf.losses import Loss
 from glassleaf.tables.reading import check_columns, read_table
 from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_pieces
+from glassleaf.tree.path import Path
 from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,7 @@ class FittedModel:
     is_named: bool
     estimator: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None  # from the shortest model to the longest, where that was learned
 
     @property
     def classes(self) -> tuple[Any, ...] | None:

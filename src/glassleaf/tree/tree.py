@@ -20,7 +20,7 @@ Inner nodes keep the model that chose their split.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,24 @@ class Candidates:
     position: Floats
     curve: Floats
 
+    def taken(self, kept: NDArray[Any], number: Ints) -> Candidates:
+        """Some of the candidates, whose nodes have other numbers now."""
+        points = [np.arange(self.first_point[k], self.first_point[k + 1]) for k in kept]
+        place = np.concatenate([np.zeros(0, dtype=np.int64), *points])
+        return Candidates(
+            node=number[self.node[kept]],
+            feature=self.feature[kept],
+            gain=self.gain[kept],
+            threshold=self.threshold[kept],
+            missing_left=self.missing_left[kept],
+            has_missing=self.has_missing[kept],
+            first_category=self.first_category[kept],
+            categories=self.categories,
+            first_point=np.cumsum([0, *map(len, points)]),
+            position=self.position[place],
+            curve=self.curve[place],
+        )
+
 
 @dataclass(frozen=True)
 class TrainingRecord:
@@ -89,6 +107,18 @@ class TrainingRecord:
     high: Floats
     candidates: Candidates
     bend: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def taken(self, kept: NDArray[Any], closed: Bools, number: Ints) -> TrainingRecord:
+        """The records of some nodes; ``number`` is the new number of every node that stays."""
+        is_split = np.isin(self.candidates.node, kept[~closed])
+        return replace(
+            self,
+            mean=self.mean[kept],
+            spread=self.spread[kept],
+            target=self.target[kept],
+            bend=self.bend[kept],
+            candidates=self.candidates.taken(np.flatnonzero(is_split), number),
+        )
 
     def __post_init__(self) -> None:
         if not self.bend.size:  # a file from before there were curves

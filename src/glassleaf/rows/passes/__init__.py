@@ -64,10 +64,13 @@ from glassleaf.rows.passes.data import (
     take_back,
 )
 from glassleaf.rows.passes.models import (
+    FoldSums,
+    FoldTask,
     HeldLossTask,
     ModelSums,
     ModelTask,
     RowModel,
+    fold_sums,
     held_loss,
     model_sums,
 )
@@ -100,6 +103,9 @@ from glassleaf.rows.passes.statistics import (
 )
 
 __all__ = [
+    "FoldSums",
+    "FoldTask",
+    "fold_sums",
     "BinSets",
     "BinSums",
     "BinTask",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from glassleaf import _kernels
 from glassleaf._kernels.scratch import scratch
 from glassleaf.losses import FAR_WRONG, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.rows.passes.data import Rows, Span, both_or_none, column_work, is_uniform
-from glassleaf.rows.slices import in_slices
+from glassleaf.rows.slices import add_up, in_slices
 
 Floats = NDArray[np.float64]
 
@@ -279,3 +280,59 @@ def held_loss(rows: Rows, task: HeldLossTask) -> float:
     start, stop = rows.span_of(task)
     value, _, _ = derivatives(rows, start, stop, task.model, task.loss)
     return float(rows.held[start:stop] @ value)
+
+
+class FoldTask(NamedTuple):
+    """A node, its model and the loss, and into how many folds its rows are dealt."""
+
+    node: int
+    model: RowModel
+    loss: Loss
+    n_folds: int
+    span: Span | None = None
+
+
+# Stretches of rows that every fold gets of a node: neighbours may be alike.
+_STRETCHES = 8
+
+
+@dataclass(frozen=True)
+class FoldSums:
+    """``ModelSums`` with Hessians, one for each fold, along the first axis."""
+
+    loss: Floats
+    gradient: Floats
+    hessian: Floats
+
+    def __add__(self, other: FoldSums) -> FoldSums:
+        return FoldSums(
+            self.loss + other.loss,
+            self.gradient + other.gradient,
+            self.hessian + other.hessian,
+        )
+
+
+def _fold_work(rows: Rows, task: FoldTask) -> float:
+    return derivative_work(rows, task.loss) + hessian_work(rows, task.loss)
+
+
+def _fold_slice_work(rows: Rows, task: FoldTask) -> float:
+    return task.n_folds * _STRETCHES * matrix_work(rows, task.loss)
+
+
+@in_slices(_fold_work, _fold_slice_work)
+def fold_sums(rows: Rows, task: FoldTask) -> FoldSums:
+    """The sums of a node, fold by fold; stretches of rows are dealt to the folds in turn."""
+    start, stop = rows.span_of(task)
+    n_stretches = task.n_folds * _STRETCHES
+    ends = [start + (stop - start) * k // n_stretches for k in range(n_stretches + 1)]
+    found = [
+        sums_of_rows(rows, *span, task.model, task.loss, with_hessian=True)
+        for span in pairwise(ends)
+    ]
+    folds = [add_up(found[fold :: task.n_folds]) for fold in range(task.n_folds)]
+    return FoldSums(
+        np.array([own.loss for own in folds]),
+        np.array([own.gradient for own in folds]),
+        np.array([own.hessian for own in folds]),
+    )

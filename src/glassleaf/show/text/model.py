@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,13 +10,19 @@ from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.formulas import (
+    difference,
     fills_text,
+    formula,
     function_lists,
     link_text,
+    of_output,
     ranges_intro,
     score_texts,
 )
 from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
+
+# Columns of the formula for all rows and of what differs, where they are text.
+_WIDTH = 100
 
 
 def export_text(estimator: Any, max_terms: int | None = 6) -> str:
@@ -32,11 +39,14 @@ def check_max_terms(max_terms: int | None) -> None:
 def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
     """The tree, every leaf's rule and formula, scales, curves, the features by importance."""
     lines = [_headline(explanation)]
-    branches = _branches(explanation, explanation.nodes[0], "")
-    if branches:
-        lines += ["", *branches]
-    for leaf in explanation.leaves:
-        lines += ["", *_leaf(explanation, leaf, max_terms)]
+    if explanation.share_formula:
+        lines += ["", *postcard(explanation)]
+    else:
+        branches = _branches(explanation, explanation.nodes[0], "")
+        if branches:
+            lines += ["", *branches]
+        for leaf in explanation.leaves:
+            lines += ["", *_leaf(explanation, leaf, max_terms)]
     notes = [text for text in (ranges_intro(explanation), fills_text(explanation)) if text]
     if notes:
         lines += ["", *notes]
@@ -48,8 +58,11 @@ def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
 
 def _headline(explanation: ModelExplanation) -> str:
     n = len(explanation.leaves)
+    total = sum(explanation.numbers.values())
+    numbers = f", {total} numbers to read" if explanation.share_formula else ""
     return (
-        f"Model tree, {n} {'leaf' if n == 1 else 'leaves'}, fitted on {explanation.rows:,} rows;"
+        f"Model tree, {n} {'leaf' if n == 1 else 'leaves'}{numbers}, fitted on"
+        f" {explanation.rows:,} rows;"
         f" {link_text(explanation.link, explanation.positive_class)}"
     )
 
@@ -65,6 +78,44 @@ def _branches(explanation: ModelExplanation, node: NodeExplanation, indent: str)
         lines += _branches(explanation, child, indent + "|   ")
         note = ""
     return lines
+
+
+def postcard(explanation: ModelExplanation) -> list[str]:
+    """The formula for all rows, then at every split what differs."""
+    root = explanation.nodes[0]
+    lines = []
+    for k, output in enumerate(explanation.outputs):
+        name = f"score of {output}" if output else "score"
+        lines += _wrapped("", f"{name} of all {root.rows:,} rows = {formula(explanation, root, k)}")
+    return lines + _differences(explanation, root, "")
+
+
+def _differences(explanation: ModelExplanation, node: NodeExplanation, indent: str) -> list[str]:
+    if node.split is None:
+        return []
+    lines = []
+    for child_id, condition in node.split.sides:
+        child = explanation.nodes[child_id]
+        texts = [
+            f"{of_output(output)}{text}"
+            for k, output in enumerate(explanation.outputs)
+            if (text := difference(explanation, child, node, k))
+        ]
+        what = "; ".join(texts) or "as above"
+        lines += _wrapped(indent, f"{condition.text} ({child.rows:,} rows): {what}")
+        lines += _differences(explanation, child, indent + "|   ")
+    return lines
+
+
+def _wrapped(indent: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "        ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _leaf(explanation: ModelExplanation, leaf: NodeExplanation, max_terms: int | None) -> list[str]:

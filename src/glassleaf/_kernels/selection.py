@@ -1,0 +1,322 @@
+"""Which entries of which nodes a short model keeps: steps forward, and steps back.
+
+An *entry* is a parameter of a node: what its model differs by from its parent's. The loss is
+quadratic in the entries, and two of them meet only where one node lies below the other, in the
+Hessian of the deeper one. Kept entries are made orthogonal one after the other, as Gram and Schmidt
+do, so that what each of the others would gain beside them is always known.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from glassleaf._kernels.compiling import kernel
+
+# An entry of which no more is its own than this share, or that many rows (the ridge is one row's
+# worth), is a combination of those that are kept, or rests on a few rows.
+_OWN_SHARE = 1e-7
+_OWN_ROWS = 10.0
+# A gain per number below this share of all that was gained is rounding.
+_NO_GAIN = 1e-10
+
+
+class Quadratic(NamedTuple):
+    """The loss of entries x: ``x' H x / 2 - slope' x``, by sums over the rows of every node.
+
+    ``deeper[u, v]`` is the lower one of two nodes on one path, -1 if they are on none.
+    """
+
+    hessian: np.ndarray  # (nodes, parameters, parameters)
+    slope: np.ndarray  # (nodes, parameters)
+    ridge: np.ndarray  # (nodes, parameters)
+    deeper: np.ndarray  # (nodes, nodes)
+
+
+class Prices(NamedTuple):
+    """How many numbers it takes to read an entry.
+
+    Its own; those of its group, if it is the first of it; those of the splits that must be told to
+    name its node.
+    """
+
+    entry: np.ndarray  # (parameters,)
+    group_of: np.ndarray  # (parameters,)
+    group: np.ndarray  # (groups,)
+    split: np.ndarray  # (nodes,)
+    parent: np.ndarray  # (nodes,)
+    sibling: np.ndarray  # (nodes,)
+
+
+class Rules(NamedTuple):
+    """Which entries may be kept, the sign of each, the intercept that belongs to a parameter."""
+
+    allowed: np.ndarray  # (nodes, parameters)
+    sign: np.ndarray  # (parameters,)
+    intercept: np.ndarray  # (parameters,)
+
+
+class Kept(NamedTuple):
+    """The entries that are kept, in order, made orthogonal; and what is left of the others."""
+
+    node: np.ndarray  # (most,)
+    parameter: np.ndarray  # (most,)
+    direction: np.ndarray  # (most, nodes, parameters): products with all entries
+    length: np.ndarray  # (most,): product with the slope
+    slope: np.ndarray  # (nodes, parameters): what the kept ones leave of it
+    own: np.ndarray  # (nodes, parameters): what they leave of an entry's square
+    is_kept: np.ndarray  # (nodes, parameters)
+    uses: np.ndarray  # (nodes,): kept entries in the node or below
+    group_uses: np.ndarray  # (groups,)
+
+
+@kernel
+def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, size, entry, theta):
+    """Keep the entries that lower the loss most per number to read; returns the number of steps.
+
+    An entry may come in together with the intercept of its node. After each step, the entry that
+    is missed least goes, if per number the loss rises by less than ``back`` times what the step
+    gained. Step k has ``numbers[k]`` to read, and has lowered the loss by ``fall[k]``. Its first
+    ``size[k]`` entries have the values ``theta[k]``, at ``entry[k]`` of nodes times parameters.
+    """
+    n_steps, most = theta.shape
+    n_nodes, n_parameters = quadratic.slope.shape
+    allowed = rules.allowed.copy()
+    kept = Kept(
+        np.empty(most, dtype=np.int64),
+        np.empty(most, dtype=np.int64),
+        np.empty((most, n_nodes, n_parameters)),
+        np.empty(most),
+        quadratic.slope.copy(),
+        np.empty((n_nodes, n_parameters)),
+        np.zeros((n_nodes, n_parameters), dtype=np.bool_),
+        np.zeros(n_nodes, dtype=np.int64),
+        np.zeros(len(prices.group), dtype=np.int64),
+    )
+    _forget(quadratic, kept)
+    value, pair = np.empty(most), np.empty((2, 2), dtype=np.int64)
+    n_kept = total = step = 0
+    for p in range(n_parameters):  # every model has an intercept for all rows
+        if rules.intercept[p] == p:
+            total += _note(1, 0, p, prices, kept)
+            _add(0, p, quadratic, kept, n_kept)
+            n_kept += 1
+    while step < n_steps:
+        _solve(kept, n_kept, value)
+        wrong = _wrong_sign(kept, n_kept, value, rules.sign)
+        if wrong >= 0:
+            allowed[kept.node[wrong], kept.parameter[wrong]] = False
+            total += _note(-1, kept.node[wrong], kept.parameter[wrong], prices, kept)
+            n_kept = _remove(wrong, quadratic, kept, n_kept)
+            continue
+        numbers[step], fall[step], size[step] = total, 0.0, n_kept
+        for k in range(n_kept):
+            entry[step, k] = kept.node[k] * n_parameters + kept.parameter[k]
+            theta[step, k] = value[k]
+            fall[step] += kept.length[k] ** 2 / 2
+        step += 1
+        if total >= most_numbers or n_kept + 2 > most:
+            break
+        n_new, rate = _best(quadratic, prices, rules, allowed, kept, n_kept, pair)
+        if n_new == 0 or rate <= _NO_GAIN * fall[step - 1]:
+            break
+        for k in range(n_new):
+            total += _note(1, pair[k, 0], pair[k, 1], prices, kept)
+            _add(pair[k, 0], pair[k, 1], quadratic, kept, n_kept)
+            n_kept += 1
+        _solve(kept, n_kept, value)
+        least = _least_missed(prices, rules, kept, n_kept - n_new, n_kept, value, back * rate)
+        if least >= 0:
+            total += _note(-1, kept.node[least], kept.parameter[least], prices, kept)
+            n_kept = _remove(least, quadratic, kept, n_kept)
+    return step
+
+
+@kernel
+def _forget(quadratic, kept):
+    """Let every entry be its own again."""
+    kept.slope[:] = quadratic.slope
+    for v in range(kept.own.shape[0]):
+        for p in range(kept.own.shape[1]):
+            kept.own[v, p] = quadratic.hessian[v, p, p] + quadratic.ridge[v, p]
+
+
+@kernel
+def _add(node, parameter, quadratic, kept, n_kept):
+    """Make an entry orthogonal to the kept ones, and the rest of all others to it."""
+    direction = kept.direction[n_kept]
+    n_nodes, n_parameters = direction.shape
+    for v in range(n_nodes):
+        lower = quadratic.deeper[node, v]
+        for p in range(n_parameters):
+            direction[v, p] = quadratic.hessian[lower, parameter, p] if lower >= 0 else 0.0
+    direction[node, parameter] += quadratic.ridge[node, parameter]
+    for k in range(n_kept):
+        share = kept.direction[k, node, parameter]
+        if share != 0.0:
+            for v in range(n_nodes):
+                for p in range(n_parameters):
+                    direction[v, p] -= share * kept.direction[k, v, p]
+    norm = np.sqrt(direction[node, parameter])
+    length = kept.slope[node, parameter] / norm
+    for v in range(n_nodes):
+        for p in range(n_parameters):
+            direction[v, p] /= norm
+            kept.slope[v, p] -= length * direction[v, p]
+            kept.own[v, p] -= direction[v, p] ** 2
+    kept.node[n_kept], kept.parameter[n_kept], kept.length[n_kept] = node, parameter, length
+
+
+@kernel
+def _remove(which, quadratic, kept, n_kept):
+    """Begin anew without one of the kept entries; returns how many are left."""
+    _forget(quadratic, kept)
+    for k in range(n_kept - 1):
+        after = k + 1 if k >= which else k
+        _add(kept.node[after], kept.parameter[after], quadratic, kept, k)
+    return n_kept - 1
+
+
+@kernel
+def _solve(kept, n_kept, value):
+    """The entries with the least loss: back substitution."""
+    for i in range(n_kept - 1, -1, -1):
+        rest = kept.length[i]
+        for k in range(i + 1, n_kept):
+            rest -= kept.direction[i, kept.node[k], kept.parameter[k]] * value[k]
+        value[i] = rest / kept.direction[i, kept.node[i], kept.parameter[i]]
+
+
+@kernel
+def _wrong_sign(kept, n_kept, value, sign):
+    """The newest entry of the wrong sign, -1 if there is none."""
+    for k in range(n_kept - 1, -1, -1):
+        if sign[kept.parameter[k]] * value[k] < 0:
+            return k
+    return -1
+
+
+@kernel
+def _note(change, node, parameter, prices, kept):
+    """Note that an entry comes (1) or goes (-1); returns by how much there is more to read."""
+    kept.is_kept[node, parameter] = change > 0
+    price = change * (prices.entry[parameter] + _splits(change < 0, node, prices, kept))
+    group = prices.group_of[parameter]
+    if kept.group_uses[group] == (0 if change > 0 else 1):
+        price += change * prices.group[group]
+    kept.group_uses[group] += change
+    v = node
+    while v >= 0:
+        kept.uses[v] += change
+        v = prices.parent[v]
+    return price
+
+
+@kernel
+def _splits(is_used, node, prices, kept):
+    """Numbers of the splits above a node that no other entry needs; ``is_used`` is one there."""
+    total, v = 0, node
+    own = 1 if is_used else 0
+    while prices.parent[v] >= 0:
+        if kept.uses[v] == own and kept.uses[prices.sibling[v]] == 0:
+            total += prices.split[prices.parent[v]]
+        v = prices.parent[v]
+    return total
+
+
+@kernel
+def _price(node, parameter, prices, kept):
+    """Numbers to read of an entry that is not kept, but for the splits."""
+    group = prices.group_of[parameter]
+    return prices.entry[parameter] + (prices.group[group] if kept.group_uses[group] == 0 else 0)
+
+
+@kernel
+def _best(quadratic, prices, rules, allowed, kept, n_kept, pair):
+    """The entry, or the pair with its node's intercept, that gains most per number.
+
+    Returns how many they are and the gain per number; ``pair`` holds them.
+    """
+    n_nodes, n_parameters = kept.own.shape
+    best, n_new = 0.0, 0
+    for v in range(n_nodes):
+        opening = _splits(False, v, prices, kept)
+        for p in range(n_parameters):
+            if not _may_come(v, p, quadratic, allowed, kept) or (
+                kept.slope[v, p] * rules.sign[p] < 0
+            ):
+                continue
+            price = opening + _price(v, p, prices, kept)
+            gain = kept.slope[v, p] ** 2 / kept.own[v, p] / 2
+            if gain > best * price:
+                best, n_new = gain / price, 1
+                pair[0, 0], pair[0, 1] = v, p
+            q = rules.intercept[p]
+            if v == 0 or q == p or not _may_come(v, q, quadratic, allowed, kept):
+                continue
+            both = _gain_of_pair(v, p, q, quadratic, kept, n_kept)
+            price += prices.entry[q]
+            if both > best * price:
+                best, n_new = both / price, 2
+                pair[0, 0], pair[0, 1], pair[1, 0], pair[1, 1] = v, q, v, p
+    return n_new, best
+
+
+@kernel
+def _may_come(node, parameter, quadratic, allowed, kept):
+    """Whether an entry is allowed, not kept, and no combination of those that are."""
+    if not allowed[node, parameter] or kept.is_kept[node, parameter]:
+        return False
+    return kept.own[node, parameter] > _least_own(node, parameter, quadratic)
+
+
+@kernel
+def _least_own(node, parameter, quadratic):
+    """What an entry must have of its own."""
+    share = _OWN_SHARE * quadratic.hessian[node, parameter, parameter]
+    return share + _OWN_ROWS * quadratic.ridge[node, parameter]
+
+
+@kernel
+def _gain_of_pair(node, one, other, quadratic, kept, n_kept):
+    """By how much two entries of a node lower the loss together."""
+    product = quadratic.hessian[node, one, other]
+    for k in range(n_kept):
+        product -= kept.direction[k, node, one] * kept.direction[k, node, other]
+    share = product / kept.own[node, other]
+    own = kept.own[node, one] - share * product
+    if own <= _least_own(node, one, quadratic):
+        return 0.0
+    slope = kept.slope[node, one] - share * kept.slope[node, other]
+    return slope**2 / own / 2 + kept.slope[node, other] ** 2 / kept.own[node, other] / 2
+
+
+@kernel
+def _least_missed(prices, rules, kept, n_old, n_kept, value, most):
+    """The entry without which the loss rises least per number, -1 if by ``most`` or more.
+
+    Only the first ``n_old`` may go, and no intercept for all rows.
+    """
+    inverse = np.zeros((n_kept, n_kept))  # of the triangle of directions
+    for j in range(n_kept):
+        for i in range(j, -1, -1):
+            rest = 1.0 if i == j else 0.0
+            for k in range(i + 1, j + 1):
+                rest -= kept.direction[i, kept.node[k], kept.parameter[k]] * inverse[k, j]
+            inverse[i, j] = rest / kept.direction[i, kept.node[i], kept.parameter[i]]
+    found = -1
+    for i in range(n_old):
+        v, p = kept.node[i], kept.parameter[i]
+        if v == 0 and rules.intercept[p] == p:
+            continue
+        spread = 0.0
+        for j in range(i, n_kept):
+            spread += inverse[i, j] ** 2
+        group = prices.group_of[p]
+        price = prices.entry[p] + _splits(True, v, prices, kept)
+        price += prices.group[group] if kept.group_uses[group] == 1 else 0
+        rate = value[i] ** 2 / spread / 2 / price
+        if rate < most:
+            most, found = rate, i
+    return found
