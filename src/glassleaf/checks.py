@@ -128,6 +128,14 @@ def tolerance(name: str, value: Any, default: float) -> float | None:
 
 def row_weights(given: Any, n_rows: int) -> NDArray[np.float64]:
     """sample_weight: a number >= 0 for every row, not all of them 0; None: 1 for each."""
+    weight = weights_of_rows(given, n_rows)
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    return weight
+
+
+def weights_of_rows(given: Any, n_rows: int) -> NDArray[np.float64]:
+    """The same for some of the rows, all of which may have the weight 0."""
     if given is None:
         return np.ones(n_rows)
     try:
@@ -149,8 +157,6 @@ def row_weights(given: Any, n_rows: int) -> NDArray[np.float64]:
         )
     if weight.sum() > LARGEST_NUMBER:
         raise ValueError("sample_weight is so large that sums of it overflow; divide it.")
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
     return weight
 
 

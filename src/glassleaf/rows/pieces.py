@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.checks import LARGEST_NUMBER
+from glassleaf.checks import weights_of_rows
 from glassleaf.errors import describe
 from glassleaf.rows.backends import Backend, ShardedBackend, engines, total
 from glassleaf.rows.backends.engines import Engine
@@ -25,6 +25,7 @@ from glassleaf.rows.backends.stream import StreamBackend
 from glassleaf.rows.summarize import Part
 from glassleaf.tables.parquet import ParquetPiece, ParquetRows, kind_of
 from glassleaf.tables.table import ArrayTable, FrameTable, Table, column_name, frame_table
+from glassleaf.tables.targets import class_labels, numeric_target
 
 Floats = NDArray[np.float64]
 
@@ -236,12 +237,10 @@ def read_part(X: Any, y: Any, weight: Any, number: int, reading: Reading) -> Par
         y, weight = own.get(reading.target, y), own.get(reading.weight, weight)
         table = FrameTable(frame[:, [place[name] for name in reading.names]], where)
         _check_kinds(table, reading, where)
-    target = _target(y, where, reading.numeric_target)
-    weights = np.ones(table.n_rows) if weight is None else _weights(weight, where)
-    if not len(target) == len(weights) == table.n_rows:
-        raise ValueError(
-            f"{where} has {table.n_rows} rows of X, {len(target)} of y and {len(weights)} weights."
-        )
+    with _errors_of(where):
+        as_target = numeric_target if reading.numeric_target else class_labels
+        target = as_target(y, table.n_rows)
+        weights = weights_of_rows(weight, table.n_rows)
     return Part(table, target, weights, number)
 
 
@@ -272,29 +271,13 @@ def _check_kinds(table: Table, reading: Reading, where: str) -> None:
         )
 
 
-def _target(y: Any, where: str, is_numeric: bool) -> NDArray[Any]:
-    values = np.asarray(y).ravel() if np.ndim(y) == 2 and np.shape(y)[1] == 1 else np.asarray(y)
-    if values.ndim != 1:
-        raise ValueError(f"{where}: y has the shape {values.shape}; only one target is supported.")
-    if is_numeric:
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"{where}: y must be numbers.") from None
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError(f"{where}: y contains NaN or infinity.")
-    if values.dtype.kind == "O" and any(v is None or v != v for v in values.tolist()):
-        raise ValueError(f"{where}: y contains a missing value; every row needs a label.")
-    if is_numeric and np.abs(values).max(initial=0.0) > LARGEST_NUMBER:
-        raise ValueError(f"{where}: squares of y would overflow. Divide y by a constant.")
-    return values
-
-
-def _weights(given: Any, where: str) -> Floats:
-    weight = np.array(given, dtype=np.float64)
-    if weight.ndim != 1 or not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError(f"{where}: sample_weight must be finite numbers >= 0, one per row.")
-    return weight
+@contextmanager
+def _errors_of(where: str) -> Iterator[None]:
+    """Let errors say in which piece the trouble is."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{where}: {error}") from None
 
 
 # --- targets of all parts ------------------------------------------------------------------------

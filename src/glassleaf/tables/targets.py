@@ -24,7 +24,10 @@ def numeric_target(y: Any, n_rows: int) -> Floats:
     if getattr(getattr(y, "dtype", None), "kind", "") in ("M", "m"):
         raise TypeError(f"y has the type {y.dtype}; it must be numbers.")
     try:
-        target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", allow_nd=True)
+        target = check_array(
+            y, ensure_2d=False, dtype=np.float64, input_name="y", allow_nd=True,
+            ensure_min_samples=0,
+        )  # fmt: skip
     except (TypeError, ValueError) as error:
         if "y" in str(error).split():
             raise
@@ -56,7 +59,8 @@ def class_labels(y: Any, n_rows: int) -> NDArray[Any]:
         raise ValueError("Input y contains a missing value; every row needs a label.")
     if labels.dtype.kind == "O":
         distinct_labels(labels)  # labels of several types may have no order
-    check_classification_targets(labels)
+    if len(labels):
+        check_classification_targets(labels)
     check_consistent_length(np.empty(n_rows), labels)
     return np.asarray(labels)
 

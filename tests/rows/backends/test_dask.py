@@ -219,7 +219,7 @@ def test_an_error_on_a_worker_is_passed_on(client, tmp_path):
     model = ModelTreeRegressor(max_depth=0, backend=client).fit(tmp_path, "_y")
     assert model.tree_.n_samples[0] == 100
     X.assign(_y=np.nan).to_parquet(tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match="b.parquet: y contains NaN"):
+    with pytest.raises(ValueError, match="b.parquet: Input y contains NaN"):
         ModelTreeRegressor(backend=client).fit(tmp_path, "_y")
 
 

@@ -184,8 +184,8 @@ def test_rows_without_weight_are_no_rows(second, kind):
         (lambda piece: piece.assign(a="text"), "Partition 1: column 'a' holds text, and numbers"),
         (lambda piece: piece.assign(kind=1), "Partition 1: column 'kind' holds numbers, and text"),
         (lambda piece: piece.assign(a=np.inf), "Partition 1: column 'a' contains infinity"),
-        (lambda piece: piece.assign(_y=np.nan), "Partition 1: y contains NaN"),
-        (lambda piece: piece.assign(_w=-1.0), "Partition 1: sample_weight must be finite"),
+        (lambda piece: piece.assign(_y=np.nan), "Partition 1: Input y contains NaN"),
+        (lambda piece: piece.assign(_w=-1.0), "Partition 1: sample_weight contains -1; negative"),
     ],
 )
 def test_a_partition_that_does_not_fit_is_refused(second, change, message):
