@@ -42,6 +42,8 @@ _BACK = 0.5
 # Rows' worth of doubt about an entry, in the units of its column.
 _RIDGE_ROWS = 1.0
 _INTERCEPT_RIDGE = 1e-9
+# A spread below this share of a column's square is rounding.
+_ROUNDING = 1e-12
 # Steps of a path that are kept, and how often their entries are fitted again to the true loss.
 _MOST_STEPS = 60
 _REFIT_ROUNDS = 3
@@ -343,7 +345,7 @@ def learn_path(
     folds = leaf_sums(backend, models, leaves, layout, settings.loss)
     sums = _added(folds)
     shape = shape_of(nodes, plan, roles, sums)
-    unit = _units(sums, nodes[0].model.weight)
+    unit = _units(sums, shape.rules.intercept, nodes[0].model.weight)
     asked = settings.max_numbers
     most = max(LONGEST, asked if isinstance(asked, int) else 0)
     steps = _thinned(select(shape, sums, unit, most))
@@ -431,10 +433,13 @@ class Refit:
         return step
 
 
-def _units(sums: LeafSums, weight: float) -> Floats:
-    """What columns are divided by, so that the square of each sums up to the weight of all rows."""
-    square = np.einsum("lpp->p", sums.hessian)
-    return np.sqrt(np.where(square > 0, square / weight, 1.0))
+def _units(sums: LeafSums, intercept: Ints, weight: float) -> Floats:
+    """What columns are divided by: the spread of each, by curvature; an intercept has none."""
+    hessian = sums.hessian.sum(axis=0)
+    square, own = np.diagonal(hessian), np.arange(len(hessian))
+    spread = square - hessian[own, intercept] ** 2 / square[intercept]
+    is_known = spread > _ROUNDING * square
+    return np.asarray(np.sqrt(np.where(is_known, spread, np.maximum(square, _ROUNDING)) / weight))
 
 
 def _described(
