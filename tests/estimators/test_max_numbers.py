@@ -1,4 +1,4 @@
-"""Short models: at most so many numbers, all counted, and the way from short to long."""
+"""Short models: no more numbers than asked for, all counted; the way from short to long."""
 
 import numpy as np
 import pandas as pd
@@ -124,14 +124,24 @@ def test_validated_losses_are_those_of_other_rows(rng):
             assert step.validated == pytest.approx(found, rel=0.15)
 
 
-def test_signs_hold_in_short_models(rng):
+@pytest.mark.parametrize(("kind", "sign"), [("squared_error", 1), ("poisson", 1), ("poisson", -1)])
+@pytest.mark.filterwarnings("ignore:monotonic_cst")  # a wrong sign leaves the column out
+def test_signs_hold_in_short_models(rng, kind, sign):
     X, score = table(rng)
-    y = target("squared_error", score, rng)
-    model = ModelTreeRegressor(**PLAIN, max_numbers="auto", monotonic_cst={"b": 1}).fit(X, y)
-    for step in model.path_:
+    y = target(kind, score, rng)
+    given = {**PLAIN, "loss": kind, "max_numbers": "auto", "monotonic_cst": {"b": sign}}
+    model = ModelTreeRegressor(**given).fit(X, y)
+    for step in model.path_[::3]:
         at = model.at(numbers=step.numbers)
         higher = X.assign(b=X["b"] + 1.0)
-        assert (at.predict(higher) >= at.predict(X) - 1e-12).all()
+        assert (sign * (at.predict(higher) - at.predict(X)) >= -1e-12).all()
+
+
+def test_a_constant_that_is_zero_for_training_is_kept():
+    """Balanced targets are 1 and -1 in the units of training, of mean exactly zero."""
+    X, y = np.zeros((40, 1)), np.tile([0.0, 1.0], 20)
+    model = ModelTreeRegressor(max_numbers=3).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), 0.5)
 
 
 def test_text_says_the_formula_for_all_rows_and_what_differs(rng):
@@ -171,6 +181,9 @@ def test_wrong_numbers_are_refused(rng):
             ModelTreeRegressor(max_numbers=wrong).fit(X, score)
     with pytest.raises(TypeError, match="max_numbers='few'"):
         ModelTreeRegressor(max_numbers="few").fit(X, score)
+    for other in ({"coef_digits": 2}, {"clamp": (0.1, 0.9)}):
+        with pytest.raises(ValueError, match=f"leave {next(iter(other))} out"):
+            ModelTreeRegressor(max_numbers=9, **other).fit(X, score)
     model = ModelTreeRegressor(**PLAIN).fit(X, score)
     with pytest.raises(AttributeError, match="without max_numbers"):
         _ = model.path_

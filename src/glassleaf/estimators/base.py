@@ -140,12 +140,12 @@ class ModelTree(Deployable, BaseEstimator):
         return path_steps(self._path())
 
     def at(self, *, numbers: int) -> Self:
-        """The model of at most so many numbers to read, from the same fit.
+        """A shorter or longer model from the same fit.
 
         Parameters
         ----------
         numbers : int
-            How many numbers there may be; of ``path_``, the longest step that has no more.
+            How many numbers there may be to read. It is the longest step of ``path_`` with no more.
 
         Returns
         -------

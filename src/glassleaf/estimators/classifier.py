@@ -128,10 +128,11 @@ default="from_dtype"
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.
     max_numbers : int, "auto" or None, default=None
-        Largest number of numbers that somebody has to read to know the model, all counted (see
+        How many numbers there may be to read in the whole model, all counted (see
         ``complexity_``). The model is then one formula for all rows, and what differs below each
-        split. "auto": the shortest one whose loss, in cross-validation, is within one standard
-        error of the best. None: no limit; every leaf has a formula of its own.
+        split; no column is held in a range (``clamp``). "auto": the shortest one whose loss, in
+        cross-validation, is within one standard error of the best. None: no limit; every leaf has a
+        formula of its own.
     max_leaf_terms : int or None, default=None
         Largest number of columns in the formula of a leaf; None: no limit.
     round_thresholds : bool or float, default=False

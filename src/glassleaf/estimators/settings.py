@@ -142,11 +142,17 @@ def _wants_curves(given: Mapping[str, Any], transform: str) -> bool:
 
 
 def _max_numbers(given: Mapping[str, Any]) -> int | Literal["auto"] | None:
+    if given["max_numbers"] is not None:
+        for name, is_set, what in (
+            ("weak_model", given["weak_model"] is not None, "a weak_model of your own"),
+            ("coef_digits", given["coef_digits"] is not None, "coef_digits"),
+            ("clamp", isinstance(given["clamp"], (tuple, list)), "quantiles in clamp"),
+        ):
+            if is_set:
+                raise ValueError(f"max_numbers is not supported with {what}; leave {name} out.")
     if _is_called(given["max_numbers"], "auto"):
         return "auto"
     found = parameters.whole_number("max_numbers", given["max_numbers"], 1, none="no limit")
-    if found is not None and given["weak_model"] is not None:
-        raise ValueError("max_numbers is not supported with a weak_model of your own.")
     return found
 
 

@@ -348,7 +348,9 @@ def learn_path(
     unit = _units(sums, shape.rules.intercept, nodes[0].model.weight)
     asked = settings.max_numbers
     most = max(LONGEST, asked if isinstance(asked, int) else 0)
-    steps = _thinned(select(shape, sums, unit, most))
+    steps = select(shape, sums, unit, most)
+    if not settings.loss.is_quadratic:  # others are fitted again, each step at a price
+        steps = _thinned(steps, asked if isinstance(asked, int) else most)
     loss_of_folds = validated(shape, folds, unit, int(steps.numbers[-1]))
     loss = sums.loss(shape.models(steps.entries))
     optimism = loss_of_folds[:, steps.numbers].sum(axis=0) - loss
@@ -358,10 +360,11 @@ def learn_path(
     return _described(steps, loss, optimism, loss_of_folds, plan, nodes[0].model.weight)
 
 
-def _thinned(steps: Steps) -> Steps:
-    """At most ``_MOST_STEPS`` of the steps, about as dense by ratio as by number."""
-    wanted = np.geomspace(steps.numbers[0], steps.numbers[-1], _MOST_STEPS)
-    kept = np.unique(np.searchsorted(steps.numbers, wanted.round()))
+def _thinned(steps: Steps, asked: int) -> Steps:
+    """About ``_MOST_STEPS`` of the steps, by ratios of their numbers, and the one asked for."""
+    wanted = np.geomspace(steps.numbers[0], steps.numbers[-1], _MOST_STEPS).round()
+    last = int(np.searchsorted(steps.numbers, asked, side="right")) - 1
+    kept = np.unique([*np.searchsorted(steps.numbers, wanted).tolist(), max(last, 0)])
     return Steps(steps.numbers[kept], steps.fall[kept], steps.entries[kept])
 
 
@@ -389,10 +392,11 @@ class Refit:
                 for entries, own in zip(best, gradient, strict=True)
             ])  # fmt: skip
             found, slope = self._at(tried)
-            is_better = found < loss
+            keeps_signs = (self.shape.rules.sign * tried >= 0).all(axis=(1, 2))
+            is_better = keeps_signs & (found < loss)
             best = np.where(is_better[:, None, None], tried, best)
             gradient = np.where(is_better[:, None, None], slope, gradient)
-            loss = np.minimum(found, loss)
+            loss = np.where(is_better, found, loss)
         return Steps(steps.numbers, steps.fall, best), loss
 
     def _at(self, entries: Floats) -> tuple[Floats, Floats]:
@@ -452,12 +456,15 @@ def _described(
     apart = of_folds[:, steps.numbers] - of_folds[:, steps.numbers[[best]]]
     error = apart.std(axis=0, ddof=1) * np.sqrt(len(of_folds)) * scale**2 / weight
     term_of = np.append(layout.term, INTERCEPT)
+    is_intercept = np.arange(steps.entries.shape[2]) % len(term_of) == len(term_of) - 1
     out = []
     for k, entries in enumerate(steps.entries):
-        node, parameter = np.nonzero(entries)
+        is_kept = entries != 0
+        is_kept[0] |= is_intercept  # zero in the units of training is none in those of the target
+        node, parameter = np.nonzero(is_kept)
         output, place = np.divmod(parameter, len(term_of))
         value = scale * entries[node, parameter]
-        value[(node == 0) & (term_of[place] == INTERCEPT)] += plan.units.center
+        value[(node == 0) & is_intercept[parameter]] += plan.units.center
         out.append(
             Step(
                 numbers=int(steps.numbers[k]),

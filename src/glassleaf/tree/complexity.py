@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,52 +37,53 @@ class Complexity:
 def count_numbers(tree: Tree) -> Complexity:
     """The numbers to read of a tree with linear models."""
     coef = tree.coef.reshape(tree.node_count, -1, tree.terms.n_terms)
-    intercept = tree.intercept.reshape(tree.node_count, -1)
-    leaves = np.flatnonzero(tree.left == LEAF)
+    leaves = np.flatnonzero(tree.left == LEAF).tolist()
     is_used = (coef[leaves] != 0).any(axis=(0, 1))
-    told = range(tree.node_count) if shares_formula(tree) else leaves.tolist()
-    changes = [_changed(tree, coef, intercept, node, shares_formula(tree)) for node in told]
-    columns = [j for j in range(len(tree.columns)) if _is_numeric(tree.terms, j)]
-    lines = [j for j in columns if is_used[_own_terms(tree.terms, j)].any()]
-    curves = [
-        j for j in lines if tree.terms.curve_term[j] >= 0 and is_used[tree.terms.curve_term[j]]
+    terms = tree.terms
+    lines = [
+        j
+        for j in range(len(tree.columns))
+        if _is_numeric(terms, j) and is_used[_own_terms(terms, j)].any()
     ]
+    curves = [j for j in lines if terms.curve_term[j] >= 0 and is_used[terms.curve_term[j]]]
+    inner = np.flatnonzero(tree.left != LEAF).tolist()
+    told = min(_told_apart(tree), _told_by_differences(tree), key=sum)
     parts = {
-        "thresholds": sum(1 for node in _inner(tree) if tree.first_category[node] < 0),
-        "categories": sum(
-            split_price(tree, n) for n in _inner(tree) if tree.first_category[n] >= 0
-        ),
-        "intercepts": sum(n for n, _ in changes),
-        "coefficients": sum(n for _, n in changes),
-        "curve points": sum(curve_price(tree.terms, j) for j in curves),
-        "knots": sum(knot_price(tree.terms, j) for j in lines),
+        "thresholds": sum(1 for node in inner if tree.first_category[node] < 0),
+        "categories": sum(split_price(tree, n) for n in inner if tree.first_category[n] >= 0),
+        "intercepts": told[0],
+        "coefficients": told[1],
+        "curve points": sum(curve_price(terms, j) for j in curves),
+        "knots": sum(knot_price(terms, j) for j in lines),
         "ranges": sum(_range_price(tree, coef, leaves, j) for j in lines),
-        "fills": sum(fill_price(tree.terms, j) for j in lines),
+        "fills": sum(fill_price(terms, j) for j in lines),
     }
+    parent = tree.parent.tolist()
     return Complexity(
-        parts, max(_numbers_of_row(tree, coef, leaf, lines) for leaf in leaves.tolist())
+        parts, max(_numbers_of_row(tree, coef, parent, leaf, lines) for leaf in leaves)
     )
 
 
 def shares_formula(tree: Tree) -> bool:
     """Whether it takes fewer numbers to say what differs than to say every leaf's model."""
-    coef = tree.coef.reshape(tree.node_count, -1, tree.terms.n_terms)
-    intercept = tree.intercept.reshape(tree.node_count, -1)
-    leaves = np.flatnonzero(tree.left == LEAF)
-    apart = sum(sum(_changed(tree, coef, intercept, node, False)) for node in leaves.tolist())
-    shared = sum(sum(_changed(tree, coef, intercept, k, True)) for k in range(tree.node_count))
-    return shared < apart
+    return sum(_told_by_differences(tree)) < sum(_told_apart(tree))
 
 
-def _changed(
-    tree: Tree, coef: Floats, intercept: Floats, node: int, is_shared: bool
-) -> tuple[int, int]:
-    """Intercepts and coefficients of a node that differ from its parent's, or from nothing."""
-    if is_shared and node:
-        parent = tree.parent[node]
-        differs = intercept[node] != intercept[parent]
-        return int(differs.sum()), int((coef[node] != coef[parent]).sum())
-    return intercept.shape[1], int(np.count_nonzero(coef[node]))
+def _told_apart(tree: Tree) -> tuple[int, int]:
+    """Intercepts and coefficients, if every leaf's model is told by itself."""
+    leaves = tree.left == LEAF
+    return tree.intercept[leaves].size, int(np.count_nonzero(tree.coef[leaves]))
+
+
+def _told_by_differences(tree: Tree) -> tuple[int, int]:
+    """The same, if the root's model is told, and at every other node what differs."""
+    parent = tree.parent[1:]
+    intercepts = np.count_nonzero(tree.intercept[1:] != tree.intercept[parent])
+    coefs = np.count_nonzero(tree.coef[1:] != tree.coef[parent])
+    return (
+        tree.intercept[0].size + int(intercepts),
+        int(np.count_nonzero(tree.coef[0])) + int(coefs),
+    )
 
 
 # --- prices --------------------------------------------------------------------------------------
@@ -123,10 +125,10 @@ def curve_price(terms: Terms, column: int) -> int:
     return int(2 * (terms.first_point[column + 1] - terms.first_point[column]))
 
 
-def _range_price(tree: Tree, coef: Floats, leaves: NDArray[np.intp], column: int) -> int:
+def _range_price(tree: Tree, coef: Floats, leaves: Sequence[int], column: int) -> int:
     """Ends of the ranges in which leaves hold a column; the same ends count once."""
     own = _own_terms(tree.terms, column)
-    used = [leaf for leaf in leaves.tolist() if coef[leaf][:, own].any()]
+    used = [leaf for leaf in leaves if coef[leaf][:, own].any()]
     ends = [(tree.clamp_low[leaf, column], tree.clamp_high[leaf, column]) for leaf in used]
     if len(set(ends)) == 1:
         ends = ends[:1]
@@ -134,10 +136,6 @@ def _range_price(tree: Tree, coef: Floats, leaves: NDArray[np.intp], column: int
 
 
 # --- odds and ends -------------------------------------------------------------------------------
-
-
-def _inner(tree: Tree) -> list[int]:
-    return [int(node) for node in np.flatnonzero(tree.left != LEAF)]
 
 
 def _is_numeric(terms: Terms, column: int) -> bool:
@@ -150,11 +148,13 @@ def _own_terms(terms: Terms, column: int) -> list[int]:
     return [int(terms.first_term[column]), *([curve] if curve >= 0 else [])]
 
 
-def _numbers_of_row(tree: Tree, coef: Floats, leaf: int, lines: list[int]) -> int:
+def _numbers_of_row(
+    tree: Tree, coef: Floats, parent: Sequence[int], leaf: int, lines: Sequence[int]
+) -> int:
     total = coef.shape[1] + int(np.count_nonzero(coef[leaf]))
     node = leaf
-    while tree.parent[node] >= 0:
-        node = int(tree.parent[node])
+    while parent[node] >= 0:
+        node = parent[node]
         total += split_price(tree, node)
     for column in lines:
         if coef[leaf][:, _own_terms(tree.terms, column)].any():

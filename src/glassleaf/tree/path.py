@@ -43,7 +43,7 @@ class Path:
     steps: tuple[Step, ...]
 
     def at(self, numbers: int) -> Step:
-        """The longest step of at most so many numbers; the shortest one if there is none."""
+        """The longest step with no more numbers; the shortest of all if every step has more."""
         short = [step for step in self.steps if step.numbers <= numbers]
         return short[-1] if short else self.steps[0]
 
@@ -58,8 +58,8 @@ def with_differences(tree: Tree, step: Step) -> Tree:
     models = np.zeros((tree.node_count, n_outputs, tree.terms.n_terms + 1))  # intercepts last
     models[step.node, step.output, step.term] = step.value
     is_own = models != 0
-    for node in range(1, tree.node_count):  # parents come before their children
-        above = models[tree.parent[node]]
+    for node, above_node in enumerate(tree.parent[1:], 1):  # parents come before their children
+        above = models[above_node]
         # What does not differ is the same to the last bit.
         models[node] = np.where(is_own[node], above + models[node], above)
     everywhere = np.full_like(tree.clamp_low, np.inf)
@@ -75,10 +75,10 @@ def with_differences(tree: Tree, step: Step) -> Tree:
 
 def _without_needless_splits(tree: Tree, differs: NDArray[np.bool_]) -> Tree:
     """The tree without splits below which no node differs."""
-    needed = differs.copy()
+    needed, parent = differs.copy(), tree.parent
     for node in range(tree.node_count - 1, 0, -1):  # children come after their parents
         if needed[node]:
-            needed[tree.parent[node]] = True
+            needed[parent[node]] = True
     kept, ahead, is_leaf = [], [0], np.ones(tree.node_count, dtype=np.bool_)
     while ahead:
         node = ahead.pop(0)

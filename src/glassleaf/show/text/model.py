@@ -85,8 +85,8 @@ def postcard(explanation: ModelExplanation) -> list[str]:
     root = explanation.nodes[0]
     lines = []
     for k, output in enumerate(explanation.outputs):
-        name = f"score of {output}" if output else "score"
-        lines += _wrapped("", f"{name} of all {root.rows:,} rows = {formula(explanation, root, k)}")
+        score = f"score{of_output(output)} of all {root.rows:,} rows"
+        lines += _wrapped("", f"{score} = {formula(explanation, root, k)}")
     return lines + _differences(explanation, root, "")
 
 
@@ -97,7 +97,7 @@ def _differences(explanation: ModelExplanation, node: NodeExplanation, indent: s
     for child_id, condition in node.split.sides:
         child = explanation.nodes[child_id]
         texts = [
-            f"{of_output(output)}{text}"
+            f"score{of_output(output)} {text}" if output else text
             for k, output in enumerate(explanation.outputs)
             if (text := difference(explanation, child, node, k))
         ]
