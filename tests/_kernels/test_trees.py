@@ -24,6 +24,10 @@ def test_find_leaves_follows_numbers_categories_missing_and_unknown():
     assert out.tolist() == [3, 2, 4, 4, 3, 4, 2]
 
 
+def no_limits(*shape):
+    return np.full(shape, -np.inf), np.full(shape, np.inf)
+
+
 def test_sum_terms_adds_numbers_categories_and_missing_terms():
     """Column 0: a number, term 0, missing term 4, filled by 10; column 1: categories, terms 1-3."""
     coef = np.array([[[2.0, 100.0, 200.0, 300.0, 7.0]], [[1.0, 0.0, 0.0, 0.0, 0.0]]])
@@ -33,7 +37,7 @@ def test_sum_terms_adds_numbers_categories_and_missing_terms():
     out = np.empty((5, 1))
     high = np.full((2, 2), np.inf)
     rest = (np.array([0, 1]), np.array([False, True]), np.array([4, -1]), np.array([10.0, 0.0]))
-    rest += (np.full(2, -1), np.zeros(3, dtype=np.int64), np.zeros(0), np.zeros(0))
+    rest += (np.zeros(3, dtype=np.int64), np.zeros(0), *no_limits(2, 1))
     _kernels.sum_terms(X, nodes, coef, intercept, -high, high, *rest, out)
     assert out[:, 0].tolist() == [106.5, 327.5, 6.5, 6.5, 3.0]
     low, high = np.array([[4.0, np.inf], [-9.0, np.inf]]), np.array([[9.0, 0.0], [2.0, 0.0]])
@@ -41,17 +45,20 @@ def test_sum_terms_adds_numbers_categories_and_missing_terms():
     assert out[:, 0].tolist() == [108.5, 325.5, 8.5, 8.5, 2.0]
 
 
-def test_sum_terms_takes_the_curve_of_the_clamped_term():
-    """One column, filled by 2, whose curve goes through (0, 0), (1, 10) and (3, -10)."""
-    coef, intercept = np.array([[[1.0, 100.0]]]), np.array([[0.5]])
+def test_sum_terms_adds_hinges_of_the_clamped_term_and_holds_the_score():
+    """One column, filled by 2, clamped to -1 .. 2.5, with hinges at 0 and 1."""
+    coef, intercept = np.array([[[1.0, 10.0, -100.0]]]), np.array([[0.5]])
     X = np.array([[-9.0], [0.5], [2.0], [np.nan], [9.0]])
-    points = (np.array([1]), np.array([0, 3]), np.array([0.0, 1.0, 3.0]), np.array([0, 10.0, -10]))
-    rest = (np.array([0]), np.array([False]), np.array([-1]), np.array([2.0]), *points)
+    rest = (np.array([0]), np.array([False]), np.array([-1]), np.array([2.0]))
+    rest += (np.array([0, 2]), np.array([0.0, 1.0]))
     out = np.empty((5, 1))
     low, high = np.array([[-1.0]]), np.array([[2.5]])
     nodes = np.zeros(5, dtype=np.int64)
-    _kernels.sum_terms(X, nodes, coef, intercept, low, high, *rest, out)
-    assert out[:, 0].tolist() == [-0.5, 501.0, 2.5, 2.5, -497.0]
+    _kernels.sum_terms(X, nodes, coef, intercept, low, high, *rest, *no_limits(1, 1), out)
+    assert out[:, 0].tolist() == [-0.5, 6.0, -77.5, -77.5, -122.0]
+    limits = np.array([[-80.0]]), np.array([[5.0]])
+    _kernels.sum_terms(X, nodes, coef, intercept, low, high, *rest, *limits, out)
+    assert out[:, 0].tolist() == [-0.5, 5.0, -77.5, -77.5, -80.0]
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -63,7 +70,7 @@ def test_sum_terms_of_numbers_is_the_linear_model(rng, n_outputs):
     flags = np.zeros(4, dtype=np.bool_)
     high = np.full((3, 4), np.inf)
     rest = (np.arange(4), flags, none, np.zeros(4))
-    rest += (none, np.zeros(5, dtype=np.int64), np.zeros(0), np.zeros(0))
+    rest += (np.zeros(5, dtype=np.int64), np.zeros(0), *no_limits(3, n_outputs))
     _kernels.sum_terms(X, nodes, coef, intercept, -high, high, *rest, out)
     expected = np.einsum("ikj,ij->ik", coef[nodes], X) + intercept[nodes]
     np.testing.assert_allclose(out, expected)
@@ -80,5 +87,3 @@ def test_interpolate_pieces_is_numpys(rng, n_points):
     _kernels.interpolate_pieces(values, piece, x, z, out)
     np.testing.assert_allclose(out[:-1], np.interp(values[:-1], x, z), rtol=1e-13, atol=1e-14)
     assert np.isnan(out[-1])
-    one_by_one = [_kernels.interpolate(own, 0, n_points, x, z) for own in values[:-1]]
-    np.testing.assert_array_equal(out[:-1], one_by_one)

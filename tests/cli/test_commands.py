@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def test_show(call: Call, model: Path, new: Path) -> None:
         assert f"{estimator.tree_.n_samples[leaf]:,} rows" in text
     assert "classes no, yes" in text and "region ∈ {south}" in text and "█" in text
     assert "and 4 more columns" in call("show", model, "--terms", "1").stdout
-    assert "one standard deviation" in call("show", model, "--data", new).stdout
+    assert "the spread of what a column adds" in call("show", model, "--data", new).stdout
 
 
 def test_show_as_json(call: Call, model: Path) -> None:
@@ -47,7 +48,7 @@ def test_show_as_json(call: Call, model: Path) -> None:
 
 
 @pytest.mark.parametrize("n_classes", [0, 3])
-def test_drawing_of_curves(n_classes: int) -> None:
+def test_drawing_of_bends(n_classes: int) -> None:
     rng = np.random.default_rng(0)
     X = pa.table({"age": rng.uniform(20, 60, 2000), "z": rng.normal(size=2000)})
     y = np.abs(X["age"].to_numpy() - 40) / 5 + X["z"].to_numpy()
@@ -55,12 +56,18 @@ def test_drawing_of_curves(n_classes: int) -> None:
         y = np.digitize(y, [1, 3])
     maker: Any = ModelTreeClassifier if n_classes else ModelTreeRegressor
     estimator = maker(max_depth=0, curves=True).fit(X, y)
-    weight = np.atleast_2d(estimator.tree_.coef[0])[0, estimator.tree_.terms.curve_term[0]]
+    tree = estimator.tree_
+    (at, *_), (hinge, *_) = tree.terms.hinges(0), tree.terms.hinge_terms(0)
+    line, more = np.atleast_2d(tree.coef[0])[0, [tree.terms.first_term[0], hinge]]
     for data in (None, X):
         written = io.StringIO()
         print_tree(Console(width=120, file=written), estimator, data, 0)
-        (line,) = [row for row in written.getvalue().splitlines() if "curve(age)" in row]
-        assert f"{weight:.4g}" in line and (n_classes or "█" in line)
+        (row,) = [row for row in written.getvalue().splitlines() if "age" in row.split()]
+        if n_classes:
+            assert f"bends at {at:.6g}" in row and len(re.findall("[▁-█]{8}", row)) == 3
+        else:
+            assert f"{line:.4g}" in row and f"{line + more:.3g} from {at:.6g} on" in row
+            assert "█" in row
 
 
 @pytest.mark.parametrize("kind", ["numbers", "classes", "one leaf", "log"])

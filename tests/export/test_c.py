@@ -72,12 +72,11 @@ def test_the_compiled_file_is_what_predict_says(compiled, kind):
     )
 
 
-def test_a_curve_is_written_once():
-    source = to_c(zoo.case("multiclass, curves, clamp").model)
-    for j in range(3):
-        assert source.count(f"curve_{j}[]") == 1 and source.count(f"curve_{j},") > 3
-    unused = to_c(zoo.case("binary, curves without lines").model)
-    assert "curve_0[]" in unused and "curve_1[]" not in unused
+def test_bends_and_limits_that_a_leaf_does_not_have_are_not_written():
+    source = to_c(zoo.case("binary, curves without lines").model)
+    assert "fmax(clip(z[0]" in source and "fmax(clip(z[1]" not in source
+    assert "fmax(z[0]" in to_c(zoo.case("curves").model)
+    assert "clip" not in to_c(zoo.case("curves").model)
 
 
 def test_a_deep_tree(compiled):

@@ -45,10 +45,19 @@ def test_node_says_what_predict_says(scored, kind):
     leaves = case.model.apply(case.table)
     np.testing.assert_array_equal([row["leaf"] for row in found], leaves)
     paths = case.model.decision_path(case.table)
+    tree = case.model.tree_
     for row, path in list(zip(found, paths, strict=True))[:300]:
         assert [*row["path"], row["leaf"]] == sorted(path.indices.tolist())
         added = np.sum([row["intercept"], *row["added"]], axis=0)
-        np.testing.assert_allclose(added, row["raw"], rtol=1e-9, atol=1e-9)
+        score = np.clip(added, tree.score_low[row["leaf"]], tree.score_high[row["leaf"]])
+        np.testing.assert_allclose(score, row["raw"], rtol=1e-9, atol=1e-9)
+
+
+def test_limits_that_a_leaf_does_not_have_are_not_written():
+    assert '"limits":' not in to_javascript(zoo.case("multiclass, curves, clamp").model)
+    model = zoo.case("multiclass, limits, curves, winsor").model
+    source = to_javascript(model)
+    assert source.count('"limits":') == source.count("[null,null]]") == model.get_n_leaves()
 
 
 def test_rows_by_name(scored):

@@ -49,11 +49,23 @@ def test_the_evaluator_says_what_predict_says(evaluated, kind):
     assert found["label"].tolist() == case.model.predict(case.table).tolist()
 
 
-def test_a_curve_is_written_once():
-    text = to_pmml(zoo.case("multiclass, curves, clamp").model)
-    for j in range(3):
-        assert text.count(f'<DefineFunction name="curve_{j}"') == 1
-    assert text.count("<NormContinuous") == 3
+def test_only_limits_need_a_chain_of_models():
+    """Of leaves with limits there is a sum for every class, and one model of all."""
+    assert "modelChain" not in to_pmml(zoo.case("multiclass, curves, clamp").model)
+    limited = zoo.case("multiclass, limits, curves, winsor").model
+    text = to_pmml(limited)
+    assert limited.get_n_leaves() == text.count("modelChain")
+    assert text.count("<RegressionModel") == limited.get_n_leaves() * (3 + 1)
+
+
+def test_sets_of_texts_with_backslashes(evaluated, rng):
+    texts = np.array(["a\\", 'say "a\\"', "\\\\ b", "b", '"', "c"], dtype=object)
+    table = pd.DataFrame({"t": rng.choice(texts, 600), "x": rng.normal(size=600)})
+    sign = np.where(np.isin(table["t"], texts[:3]), -1.0, 1.0)
+    model = ModelTreeRegressor(max_depth=1, split_features=["t"]).fit(table, sign * table["x"])
+    assert len(model.tree_.left_categories(0)) == 6 and model.tree_.left_categories(0).sum() == 3
+    found = evaluated(model, table)["prediction"]
+    np.testing.assert_allclose(found.to_numpy(dtype=float), model.predict(table), atol=1e-12)
 
 
 @pytest.mark.parametrize(

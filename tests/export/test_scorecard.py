@@ -31,8 +31,18 @@ def scored_by_hand(lines, case):
         score = float(card[""][0]["points"])
         for name, column_lines in card.items():
             score += points_of(column_lines, row[name]) if name else 0.0
-        out.append(score)
+        out.append(limited(score, card[""][1:]))
     return np.array(out)
+
+
+def limited(score, lines):
+    """The last line of a card may say within which limits the score counts."""
+    for line in lines:
+        assert line["attribute"].startswith("score ") and float(line["points"]) == 0.0
+        low, high = (line[end] for end in ("above", "up_to"))
+        score = max(score, float(low)) if low not in ("", None) else score
+        score = min(score, float(high)) if high not in ("", None) else score
+    return score
 
 
 def points_of(lines, value):
@@ -109,12 +119,28 @@ def test_a_curve_is_lines_of_the_same_column(rng):
     X = pd.DataFrame({"x": rng.uniform(-3, 3, size=2000)})
     model = ModelTreeRegressor(max_depth=0, curves=True).fit(X, X["x"] ** 2)
     _, *lines, missing = to_scorecard(model).attributes
-    points = model.tree_.terms.point_x
-    assert [line.up_to for line in lines[:-1]] == sorted({*points, *model.tree_.clamp_low[0],
-                                                          *model.tree_.clamp_high[0]})  # fmt: skip
+    bends, ends = model.tree_.terms.hinge_at, (model.tree_.clamp_low[0], model.tree_.clamp_high[0])
+    assert len(bends) > 1
+    assert [line.up_to for line in lines[:-1]] == sorted({*bends, *np.ravel(ends)})
     slopes = [line.per_unit for line in lines]
-    assert slopes[0] == slopes[-1] == 0.0 and slopes[2] < -1 and slopes[-3] > 1
+    assert slopes[0] == slopes[-1] == 0.0 and slopes[1] < -1 and slopes[-2] > 1
     assert {line.column for line in lines} == {"x"} and missing.attribute == "missing"
+
+
+def test_limits_are_the_last_line_of_a_card():
+    case = zoo.case("binary, limits")
+    tree, card = case.model.tree_, to_scorecard(case.model, decimals=1)
+    scale = 20 / np.log(2)
+    for line in card.attributes:
+        if line.attribute.startswith("score "):
+            base = 600 - scale * np.log(50)
+            high, low = base - scale * np.array(
+                [tree.score_low[line.node], tree.score_high[line.node]]
+            )
+            assert line.above == (None if low == -np.inf else round(low, 1))
+            assert line.up_to == (None if high == np.inf else round(high, 1))
+    texts = [line.attribute for line in card.attributes if line.attribute.startswith("score ")]
+    assert len(texts) == tree.n_leaves and len({text[6] for text in texts}) == 2
 
 
 def test_rounded_points():
@@ -123,7 +149,9 @@ def test_rounded_points():
 
 
 @pytest.mark.parametrize("decimals", [0, 2])
-@pytest.mark.parametrize("kind", ["binary", "binary, rank, clamp", "binary, curves, quantiles"])
+@pytest.mark.parametrize(
+    "kind", ["binary", "binary, rank, clamp", "binary, curves, quantiles", "binary, limits"]
+)
 def test_rounded_points_add_up_but_for_what_each_lost(kind, decimals):
     case = zoo.case(kind)
     exact, rounded = (

@@ -179,7 +179,13 @@ def test_a_comment_says_what_is_computed():
     assert comment_of(to_sql(several, table="t"))[-1] == (
         f"probability_2 is that of {several.classes_.tolist()[2]!r}."
     )
+    assert comment_of(to_sql(several, table="t"))[-4] == (
+        f"raw_2 is the sum of its terms for {several.classes_.tolist()[2]!r}."
+    )
     assert comment_of(to_sql(zoo.case("squared_error").model)) == ["The prediction."]
+    assert comment_of(to_sql(zoo.case("gamma, limits").model, table="t"))[1] == (
+        "raw is the sum of its terms within its limits, the logarithm of prediction."
+    )
     assert "for PostgreSQL" in to_sql(binary, dialect="postgresql").splitlines()[0]
 
 

@@ -24,14 +24,10 @@ def leaf_by_hand(tree, row):
 
 
 def transformed_by_hand(terms, column, value):
-    if terms.first_knot[column] == terms.first_knot[column + 1]:
+    here = range(terms.first_knot[column], terms.first_knot[column + 1])
+    if not here:
         return value
-    return points_by_hand(terms.knot_x, terms.knot_z, terms.first_knot, column, value)
-
-
-def points_by_hand(xs, zs, first, column, value):
-    here = range(first[column], first[column + 1])
-    x, z = xs[here], zs[here]
+    x, z = terms.knot_x[here], terms.knot_z[here]
     if value <= x[0]:
         return z[0]
     for k in range(1, len(x)):
@@ -54,12 +50,12 @@ def model_by_hand(tree, node, row):
             term = terms.fill[j] if missing else transformed_by_hand(terms, j, value)
             term = min(max(term, tree.clamp_low[node, j]), tree.clamp_high[node, j])
             raw = raw + tree.coef[node][..., first] * term
-            if terms.curve_term[j] >= 0:
-                curve = points_by_hand(terms.point_x, terms.point_z, terms.first_point, j, term)
-                raw = raw + tree.coef[node][..., terms.curve_term[j]] * curve
+            for h in range(terms.first_hinge[j], terms.first_hinge[j + 1]):
+                own = terms.n_terms - len(terms.hinge_at) + h
+                raw = raw + tree.coef[node][..., own] * max(0.0, term - terms.hinge_at[h])
         elif not missing and value in column.categories:
             raw = raw + tree.coef[node][..., first + column.categories.index(value)]
-    return raw
+    return np.minimum(np.maximum(raw, tree.score_low[node]), tree.score_high[node])
 
 
 def by_hand(tree, rows):

@@ -21,7 +21,8 @@ def deep_model(depth=150):
         right=np.where(inner, node + 2, -1).astype(np.int32),
         missing_left=flags, unknown_left=flags, first_category=np.full(n_nodes, -1),
         coef=columns + 0.5, intercept=node * 3.0, clamp_low=columns - np.inf,
-        clamp_high=columns + np.inf, n_samples=node.astype(np.int64), weight=node * 1.0,
+        clamp_high=columns + np.inf, score_low=np.full(n_nodes, -np.inf),
+        score_high=np.full(n_nodes, np.inf), n_samples=node.astype(np.int64), weight=node * 1.0,
         gain=node * 1.0, loss=node * 1.0,
     )  # fmt: skip
     model.model_ = replace(model.model_, tree=deep)

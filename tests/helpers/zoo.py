@@ -125,9 +125,19 @@ SETTINGS = {
         "texts",
         {"positive_class": '/* it\'s "bad" */', "max_depth": 1, "leaf_transform": "rank"},
     ),
+    "limits, curves, clamp": ("squared_error", {"curves": True, "clamp": True}),
+    "gamma, limits": ("gamma", {}),
+    "no split, limits": ("huber", {"max_depth": 0}),
+    "binary, limits": ("binary", {"max_depth": 2}),
+    "texts, limits, the first is positive": ("texts", {"positive_class": '/* it\'s "bad" */'}),
+    "multiclass, limits, curves, winsor": (
+        "multiclass",
+        {"leaf_transform": "winsor", "max_depth": 2, "curves": True},
+    ),
 }
 KINDS = list(SETTINGS)
 BENT = [name for name in KINDS if "curves" in name]
+LIMITED = [name for name in KINDS if "limits" in name]
 
 
 @cache
@@ -146,17 +156,37 @@ def case(name: str) -> Case:
     if name == "binary, curves without lines":
         model.model_ = replace(model.model_, tree=without_lines(model.tree_))
     later = later_table(rng)
+    if name in LIMITED:
+        model.model_ = replace(model.model_, tree=with_limits(model, later))
     return Case(model, later, rows_of(later), predicted(model, later), raw_of(model, later))
 
 
 def without_lines(tree):
-    """The first column's curve without its line, in one leaf neither; none of the second's."""
+    """The first column's hinges without its line, in one leaf neither; none of the second's."""
     coef, leaves = tree.coef.copy(), np.flatnonzero(tree.left < 0)
-    first, curve = (array[0] for array in (tree.terms.first_term, tree.terms.curve_term))
-    coef[:, first] = 0.0
-    coef[leaves[0], curve] = 0.0
-    coef[:, tree.terms.curve_term[1]] = 0.0
+    hinges = tree.terms.hinge_terms(0)
+    coef[:, tree.terms.first_term[0]] = 0.0
+    coef[leaves[0], hinges] = 0.0
+    coef[:, tree.terms.hinge_terms(1)] = 0.0
     return replace(tree, coef=coef)
+
+
+def with_limits(model, table):
+    """Limits that many rows lie beyond: of every third leaf both, below only, above only.
+
+    The last of several outputs has none.
+    """
+    tree, raw, found = model.tree_, raw_of(model, table), model.apply(table)
+    low, high = tree.score_low.copy(), tree.score_high.copy()
+    for k, leaf in enumerate(np.unique(found)):
+        own = raw[found == leaf]
+        if k % 3 != 2:
+            low[leaf] = np.quantile(own, 0.2, axis=0)
+        if k % 3 != 1:
+            high[leaf] = np.quantile(own, 0.7, axis=0)
+    if low.ndim > 1:
+        low[:, -1], high[:, -1] = -np.inf, np.inf
+    return replace(tree, score_low=low, score_high=high)
 
 
 def rows_of(table):

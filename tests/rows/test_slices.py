@@ -6,9 +6,9 @@ import pytest
 from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss, SquaredError
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows import slices
+from glassleaf.rows.passes import models
 from glassleaf.rows.slices import GRAIN, Slicing
 from glassleaf.tables.compressed import Compressed, uniform
-from glassleaf.tables.transforms import PiecewiseLinear
 
 N_ROWS, N_DENSE, N_SPARSE, N_BINS = 900, 4, 3, 12
 
@@ -42,12 +42,19 @@ def passes(loss):
     )
     sides = on_rows.BinSets(0, 0, np.array([1, 1, 1, 2, 2, 0], dtype=np.uint16), 0)
     everything = on_rows.Wanted(N_DENSE + N_SPARSE, squares=True, ranges=True)
-    curve = PiecewiseLinear(np.array([-1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0]))
-    drawn = [on_rows.DrawnCurve(place=1, source=0, curve=curve)]
+    hinges = [on_rows.StoredHinge(place=1, source=0, at=0.2)]
+    several = [
+        on_rows.SeveralModels(
+            rng.normal(size=(4 * shape[0], shape[1])), rng.normal(size=4 * shape[0])
+        )
+        for _ in range(3)
+    ]
     units = np.zeros(N_DENSE), np.ones(N_DENSE)
     return {
         "model_sums": on_rows.ModelTask(3, left, loss, with_hessian=True),
-        "fold_sums": on_rows.FoldTask(3, left, loss, n_folds=1),  # more are dealt slice by slice
+        "fold_sums": on_rows.FoldTask(3, left, loss, n_folds=3),
+        "fold_losses": on_rows.FoldLossTask(3, several, loss),
+        "several_sums": on_rows.SeveralTask(3, several[0], loss),
         "held_loss": on_rows.HeldLossTask(3, left, loss),
         "segment_sums": on_rows.SegmentTask(3, sides, 3, left, loss),
         "moved_sums": on_rows.MovedTask(3, sides, 0, 0.1, left, loss),
@@ -58,12 +65,12 @@ def passes(loss):
         "node_statistics": on_rows.StatisticsTask(3, loss),
         "target_sums": on_rows.TargetSumsTask(3, 2),
         "column_ranges": on_rows.NodeTask(3),
-        "curve_products": on_rows.CurveProductsTask(3, drawn),
+        "column_products": on_rows.ProductsTask(3, [(0, 1), (1, 2)]),
         "set_residuals": on_rows.ResidualsTask(3, left, loss),
         "set_newton_residuals": on_rows.ResidualsTask(3, left, loss),
         "set_loss_differences": on_rows.DifferencesTask(3, left, right, loss),
         "set_target": on_rows.TargetTask(3, loss.n_outputs if loss.n_outputs > 1 else 0),
-        "set_curves": on_rows.CurvesTask(3, drawn, *units),
+        "set_hinges": on_rows.HingesTask(3, hinges, *units),
     }
 
 
@@ -98,6 +105,42 @@ def test_slices_add_up_to_the_whole(monkeypatch, name, loss):
     np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-11, atol=1e-11)
     np.testing.assert_array_equal(in_slices.vectors, at_once.vectors)
     np.testing.assert_array_equal(in_slices.dense, at_once.dense)
+
+
+@pytest.mark.parametrize("loss", [SquaredError(), BinaryLogLoss(), MulticlassLogLoss(3)])
+def test_several_models_at_once_are_those_one_by_one(loss):
+    """Losses, gradients, ranges of scores; of folds, those of the rows that each fold has."""
+    rows, own = some_rows(loss.n_outputs), passes(loss)
+    found = on_rows.several_sums(rows, own["several_sums"])
+    of_folds = on_rows.fold_losses(rows, own["fold_losses"])
+    start, stop = rows.spans[3]
+    ends = [(stop - start) * k // 24 for k in range(25)]  # 3 times 8 stretches
+    fold = (np.searchsorted(ends, np.arange(stop - start), side="right") - 1) % 3
+    for k in range(4):
+        here = slice(k * loss.n_outputs, (k + 1) * loss.n_outputs)
+        for model_of, given in enumerate(own["fold_losses"].models):
+            model = on_rows.RowModel(given.coef[here], given.intercept[here])
+            value, _, _ = models.derivatives(rows, start, stop, model, loss)
+            value = value * rows.weight[start:stop]
+            assert of_folds[model_of, k] == pytest.approx(value[fold == model_of].sum())
+            if model_of == 0:
+                sums = on_rows.model_sums(rows, on_rows.ModelTask(3, model, loss, False))
+                assert found.loss[k] == pytest.approx(sums.loss)
+                np.testing.assert_allclose(found.gradient[here], sums.gradient, rtol=1e-9)
+                raw = models.raw_prediction(rows, start, stop, model)
+                np.testing.assert_allclose(found.low[here], raw.min(axis=0))
+                np.testing.assert_allclose(found.high[here], raw.max(axis=0))
+
+
+def test_folds_of_sums_and_of_losses_are_the_same_rows():
+    """The loss of a fold is the same in both passes, however each is cut."""
+    loss = SquaredError()
+    rows, own = some_rows(1), passes(loss)
+    model = own["model_sums"].model
+    same = [on_rows.SeveralModels(*model)] * 3
+    of_sums = on_rows.fold_sums(rows, own["fold_sums"]).loss
+    of_losses = on_rows.fold_losses(rows, on_rows.FoldLossTask(3, same, loss))[:, 0]
+    np.testing.assert_allclose(of_sums, of_losses, rtol=1e-10)
 
 
 # --- where a pass is cut -------------------------------------------------------------------------

@@ -117,12 +117,10 @@ def test_what_is_refused():
         group_scores(numbers, X, y, "t", favorable="good")
 
 
-def test_a_card_lists_the_curves_once():
+def test_a_card_says_where_numbers_bend():
     model, _, _ = fitted("squared_error", **FORMS["curves"])
-    card = model_card(model)
-    assert card.count("- curve\\(c\\): ") == card.count("- curve\\(d\\): ") == 1
-    assert "the same in all leaves" in card
-    assert "Curves" not in model_card(fitted("squared_error")[0])
+    assert "·max\\(0, d " in model_card(model)
+    assert "max\\(" not in model_card(fitted("squared_error")[0])
 
 
 def test_a_card_names_the_settings_that_are_no_defaults(rng):

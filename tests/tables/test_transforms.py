@@ -199,16 +199,32 @@ def test_the_paper_has_no_transforms(rng):
     assert transformed(model) == [False, False]
 
 
-def test_a_curve_has_one_point_per_term_where_a_transform_joins_values(rng):
-    """Of nine values winsor makes seven: two points at one place were no function."""
-    share = [0.004, 0.1, 0.2, 0.2, 0.1, 0.19, 0.1, 0.1, 0.006]
-    x = rng.choice(9, size=5000, p=share).astype(float)
-    y = np.cos(x) + 0.1 * rng.normal(size=5000)
-    given = {"leaf_transform": "winsor", "curves": True, "max_depth": 0}
-    model = ModelTreeRegressor(**given).fit(x[:, None], y)
-    np.testing.assert_array_equal(model.tree_.terms.point_x, np.arange(1.0, 8.0))
-    means = [y[x == value].mean() for value in range(2, 7)]
-    np.testing.assert_allclose(model.predict(np.arange(2.0, 7.0)[:, None]), means, atol=0.01)
+def test_a_cut_is_a_short_number_near_the_quantile_on_the_side_that_is_far(rng):
+    for values, cut_low, cut_high in (
+        (rng.lognormal(0, 1.5, size=9000), False, True),
+        (-rng.lognormal(0, 1.5, size=9000), True, False),
+        (rng.standard_t(2, size=9000), True, True),
+    ):
+        low, high = learn(distribution(values), "cut").x
+        assert (low > values.min(), high < values.max()) == (cut_low, cut_high)
+        for cut, share, is_cut in ((low, 0.01, cut_low), (high, 0.99, cut_high)):
+            if is_cut:
+                assert abs((values <= cut).mean() - share) < 0.0055
+                assert len(f"{abs(cut):.12g}".replace(".", "").strip("0")) <= 2
+    assert learn(distribution(rng.normal(size=9000)), "cut") is None
+
+
+def test_a_model_with_cut_columns_has_ranges_and_no_knots(rng):
+    """One range for all leaves, and predictions of a model of the columns as they are cut."""
+    X = rng.lognormal(0, 1.5, size=(3000, 2))
+    y = np.minimum(X[:, 0], 5) * np.where(X[:, 1] > 1, 1, 0.2) + 0.1 * rng.normal(size=3000)
+    model = ModelTreeRegressor(leaf_transform="cut", clamp=False).fit(X, y)
+    tree = model.tree_
+    assert tree.n_leaves > 1 and len(tree.terms.knot_x) == 0
+    assert np.isinf(tree.clamp_low).all() and np.isfinite(tree.clamp_high).all()
+    assert len(np.unique(tree.clamp_high, axis=0)) == 1
+    cut = np.minimum(X, tree.clamp_high[0])
+    np.testing.assert_allclose(model.predict(X), tree.raw(cut, tree.apply(X))[:, 0])
 
 
 def test_a_clamp_from_the_very_lowest_value(rng):

@@ -1,6 +1,7 @@
 """How many numbers there are to read, counted again from the text of formulas and rules."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from glassleaf import ModelTreeRegressor, explain
 from glassleaf.explanations.formulas import formula
+from glassleaf.tree.complexity import count_numbers
 
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])")
 
@@ -41,15 +43,27 @@ def test_one_prediction_needs_its_path_and_its_leaf(rng):
     assert found.complexity_.per_row == deepest + 1 + 3
 
 
-def test_points_knots_and_fills_are_counted(rng):
+def test_bends_knots_and_fills_are_counted(rng):
     X = pd.DataFrame({"a": rng.normal(size=3000), "b": rng.standard_cauchy(size=3000)})
     y = np.cos(2 * X["a"]) + np.arctan(X["b"]) + 0.1 * rng.normal(size=3000)
     X.loc[::7, "a"] = np.nan
     found = ModelTreeRegressor(leaf_transform="rank", curves=True, clamp=False).fit(X, y.fillna(0))
     terms, parts = found.tree_.terms, found.complexity_.parts
-    assert parts["curve points"] == 2 * len(terms.point_x) > 0
+    assert parts["bends"] == len(terms.hinge_at) > 0
     assert parts["knots"] == 2 * len(terms.knot_x) > 0
     assert parts["fills"] == 1
+
+
+def test_limits_count_once_where_they_are_the_same(rng):
+    found = model(rng, clamp=False, max_depth=1)
+    tree = found.tree_
+    without = found.complexity_
+    assert tree.n_leaves == 2 and without.parts["limits"] == 0
+    for high, n_limits in ((np.array([5.0, 5.0, 5.0]), 2), (np.array([5.0, 5.0, np.inf]), 3)):
+        limited = replace(tree, score_low=np.full(3, -5.0), score_high=high)
+        counted = count_numbers(limited)
+        assert counted.parts["limits"] == n_limits
+        assert counted.per_row == without.per_row + 2
 
 
 def test_a_rule_names_the_categories_of_its_smaller_side(rng):

@@ -18,7 +18,7 @@ import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.tree.scorer import load_scorer
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "model_v3_classifier.json"
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "model_v4_classifier.json"
 
 
 def agree(found, case):
@@ -43,12 +43,19 @@ def test_the_zoo_has_curves_that_matter(kind):
     """Else the tests of files and exports would say nothing about them."""
     case = zoo.case(kind)
     tree, straight = case.model.tree_, copy(case.model)
-    used = tree.terms.curve_term[tree.terms.curve_term >= 0]
-    assert len(used) == 3
+    assert len(tree.terms.bent) >= 2
     coef = tree.coef.copy()
-    coef[..., used] = 0.0
+    coef[..., tree.terms.first_hinge_term :] = 0.0
     straight.model_ = replace(case.model.model_, tree=replace(tree, coef=coef))
-    assert np.median(np.abs(zoo.raw_of(straight, case.table) - case.raw)) > 0.1
+    assert np.mean(np.abs(zoo.raw_of(straight, case.table) - case.raw) > 0.1) > 0.3
+
+
+@pytest.mark.parametrize("kind", zoo.LIMITED)
+def test_the_zoo_has_limits_that_matter(kind):
+    case = zoo.case(kind)
+    leaves = case.model.apply(case.table)
+    for ends in (case.model.tree_.score_low, case.model.tree_.score_high):
+        assert np.isclose(case.raw, ends[leaves], rtol=1e-9).any(axis=-1).mean() > 0.1
 
 
 @pytest.mark.parametrize("kind", zoo.KINDS)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import zoo
 from by_hand import by_hand, leaf_by_hand, model_by_hand
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
@@ -131,6 +132,14 @@ def test_transforms_and_clamps_by_hand(rng, mixed, kind, transform):
     found = raw_of(model, later)
     expected = by_hand(model.tree_, rows)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("kind", [*zoo.BENT, *zoo.LIMITED])
+def test_bends_and_limits_by_hand(kind):
+    case = zoo.case(kind)
+    expected = by_hand(case.model.tree_, case.rows[:1000])
+    atol = 1e-12 * np.abs(expected).max()
+    np.testing.assert_allclose(case.raw[:1000], expected, rtol=1e-12, atol=atol)
 
 
 @pytest.mark.parametrize("kind", KINDS)

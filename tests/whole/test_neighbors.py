@@ -121,10 +121,10 @@ def test_a_notebook_shows_formulas(rng):
     assert "<b>leaf 1</b>, 300 rows (100%): 3 - 2·x0" in html(model)
 
 
-def test_a_notebook_shows_curves(rng):
+def test_a_notebook_shows_bends(rng):
     X = rng.uniform(-1, 1, size=(2000, 2))
     model = ModelTreeRegressor(max_depth=0, curves=True).fit(X, 3 * np.abs(X[:, 0]) + X[:, 1])
-    assert re.search(r"[\d.]+·x0 \+ [\d.]+·curve\(x0\)", html(model))
+    assert re.search(r"[\d.]+·x0 [-+] [\d.]+·max\(0, x0", html(model))
 
 
 def test_before_fit_and_without_diagrams(rng):

@@ -104,7 +104,9 @@ def test_units_of_features(kind, method, seed, exponents, shifts):
 @of_kind
 def test_the_extremes_of_scale(kind, factor):
     X, y = problem(kind, 0)
-    plain, other = (make(kind, "default").fit(table, y) for table in (X, X * factor))
+    # The penalty of a hinge is not that of its mirror image.
+    given = {} if factor > 0 else {"curves": False}
+    plain, other = (make(kind, "default", **given).fit(table, y) for table in (X, X * factor))
     assert_close(raw(other, X * factor), raw(plain, X))
     if factor > 0:
         assert_same_splits(other, plain, threshold=lambda j, t: t / factor)

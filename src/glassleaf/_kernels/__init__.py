@@ -48,7 +48,7 @@ from glassleaf._kernels.splits import (
     sum_values,
     zscore_gains,
 )
-from glassleaf._kernels.trees import find_leaves, interpolate, interpolate_pieces, sum_terms
+from glassleaf._kernels.trees import find_leaves, interpolate_pieces, sum_terms
 from glassleaf._kernels.values import (
     append_entries,
     assign_bins,
@@ -73,7 +73,6 @@ __all__ = [
     "find_segments",
     "gamma",
     "huber",
-    "interpolate",
     "interpolate_pieces",
     "merge_values",
     "multiclass_log_loss",

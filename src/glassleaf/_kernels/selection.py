@@ -3,7 +3,8 @@
 An *entry* is a parameter of a node: what its model differs by from its parent's. The loss is
 quadratic in the entries, and two of them meet only where one node lies below the other, in the
 Hessian of the deeper one. Kept entries are made orthogonal one after the other, as Gram and Schmidt
-do, so that what each of the others would gain beside them is always known.
+do, so that what each of the others would gain beside them is always known. Products of these
+directions with the kept entries are a triangle; when an entry goes, rotations make it one again.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ class Quadratic(NamedTuple):
 class Prices(NamedTuple):
     """How many numbers it takes to read an entry.
 
-    Its own; those of its group, if it is the first of it; those of the splits that must be told to
-    name its node.
+    Its own; those of its two groups, if it is the first of one; those of the splits that must be
+    told to name its node.
     """
 
     entry: np.ndarray  # (parameters,)
-    group_of: np.ndarray  # (parameters,)
+    group_of: np.ndarray  # (parameters, 2)
     group: np.ndarray  # (groups,)
     split: np.ndarray  # (nodes,)
     parent: np.ndarray  # (nodes,)
@@ -64,6 +65,8 @@ class Kept(NamedTuple):
     parameter: np.ndarray  # (most,)
     direction: np.ndarray  # (most, nodes, parameters): products with all entries
     length: np.ndarray  # (most,): product with the slope
+    triangle: np.ndarray  # (most, most): products of directions (rows) with kept entries
+    inverse: np.ndarray  # (most, most): of the triangle
     slope: np.ndarray  # (nodes, parameters): what the kept ones leave of it
     own: np.ndarray  # (nodes, parameters): what they leave of an entry's square
     is_kept: np.ndarray  # (nodes, parameters)
@@ -88,13 +91,17 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
         np.empty(most, dtype=np.int64),
         np.empty((most, n_nodes, n_parameters)),
         np.empty(most),
+        np.zeros((most, most)),
+        np.zeros((most, most)),
         quadratic.slope.copy(),
         np.empty((n_nodes, n_parameters)),
         np.zeros((n_nodes, n_parameters), dtype=np.bool_),
         np.zeros(n_nodes, dtype=np.int64),
         np.zeros(len(prices.group), dtype=np.int64),
     )
-    _forget(quadratic, kept)
+    for v in range(n_nodes):
+        for p in range(n_parameters):
+            kept.own[v, p] = quadratic.hessian[v, p, p] + quadratic.ridge[v, p]
     value, pair = np.empty(most), np.empty((2, 2), dtype=np.int64)
     n_kept = total = step = 0
     for p in range(n_parameters):  # every model has an intercept for all rows
@@ -108,7 +115,7 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
         if wrong >= 0:
             allowed[kept.node[wrong], kept.parameter[wrong]] = False
             total += _note(-1, kept.node[wrong], kept.parameter[wrong], prices, kept)
-            n_kept = _remove(wrong, quadratic, kept, n_kept)
+            n_kept = _remove(wrong, kept, n_kept)
             continue
         numbers[step], fall[step], size[step] = total, 0.0, n_kept
         for k in range(n_kept):
@@ -129,17 +136,8 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
         least = _least_missed(prices, rules, kept, n_kept - n_new, n_kept, value, back * rate)
         if least >= 0:
             total += _note(-1, kept.node[least], kept.parameter[least], prices, kept)
-            n_kept = _remove(least, quadratic, kept, n_kept)
+            n_kept = _remove(least, kept, n_kept)
     return step
-
-
-@kernel
-def _forget(quadratic, kept):
-    """Let every entry be its own again."""
-    kept.slope[:] = quadratic.slope
-    for v in range(kept.own.shape[0]):
-        for p in range(kept.own.shape[1]):
-            kept.own[v, p] = quadratic.hessian[v, p, p] + quadratic.ridge[v, p]
 
 
 @kernel
@@ -166,26 +164,63 @@ def _add(node, parameter, quadratic, kept, n_kept):
             kept.slope[v, p] -= length * direction[v, p]
             kept.own[v, p] -= direction[v, p] ** 2
     kept.node[n_kept], kept.parameter[n_kept], kept.length[n_kept] = node, parameter, length
+    for k in range(n_kept + 1):
+        kept.triangle[k, n_kept] = kept.direction[k, node, parameter]
+    _invert_column(kept, n_kept)
 
 
 @kernel
-def _remove(which, quadratic, kept, n_kept):
-    """Begin anew without one of the kept entries; returns how many are left."""
-    _forget(quadratic, kept)
-    for k in range(n_kept - 1):
-        after = k + 1 if k >= which else k
-        _add(kept.node[after], kept.parameter[after], quadratic, kept, k)
-    return n_kept - 1
+def _invert_column(kept, j):
+    """The column of the inverse that belongs to kept entry ``j``."""
+    for i in range(j, -1, -1):
+        rest = 1.0 if i == j else 0.0
+        for k in range(i + 1, j + 1):
+            rest -= kept.triangle[i, k] * kept.inverse[k, j]
+        kept.inverse[i, j] = rest / kept.triangle[i, i]
+
+
+@kernel
+def _remove(which, kept, n_kept):
+    """Let one of the kept entries go; returns how many are left.
+
+    Without its column the triangle has a number below the diagonal in every later one. A rotation
+    of two neighbouring directions takes it away; in the end the last direction has no entry.
+    """
+    last = n_kept - 1
+    for k in range(which, last):
+        kept.node[k], kept.parameter[k] = kept.node[k + 1], kept.parameter[k + 1]
+        kept.triangle[: k + 2, k] = kept.triangle[: k + 2, k + 1]
+    for k in range(which, last):
+        one, other = kept.triangle[k, k], kept.triangle[k + 1, k]
+        size = np.sqrt(one * one + other * other)
+        cos, sin = one / size, other / size
+        _rotate(kept.triangle[k, k:last], kept.triangle[k + 1, k:last], cos, sin)
+        _rotate(kept.direction[k].ravel(), kept.direction[k + 1].ravel(), cos, sin)
+        _rotate(kept.length[k : k + 1], kept.length[k + 1 : k + 2], cos, sin)
+    for v in range(kept.own.shape[0]):
+        for p in range(kept.own.shape[1]):
+            kept.slope[v, p] += kept.length[last] * kept.direction[last, v, p]
+            kept.own[v, p] += kept.direction[last, v, p] ** 2
+    for j in range(which, last):
+        _invert_column(kept, j)
+    return last
+
+
+@kernel
+def _rotate(one, other, cos, sin):
+    """Turn two rows of numbers, in place."""
+    for i in range(one.shape[0]):
+        a, b = one[i], other[i]
+        one[i], other[i] = cos * a + sin * b, cos * b - sin * a
 
 
 @kernel
 def _solve(kept, n_kept, value):
-    """The entries with the least loss: back substitution."""
-    for i in range(n_kept - 1, -1, -1):
-        rest = kept.length[i]
-        for k in range(i + 1, n_kept):
-            rest -= kept.direction[i, kept.node[k], kept.parameter[k]] * value[k]
-        value[i] = rest / kept.direction[i, kept.node[i], kept.parameter[i]]
+    """The entries with the least loss: the inverse of the triangle times the lengths."""
+    for i in range(n_kept):
+        value[i] = 0.0
+        for k in range(i, n_kept):
+            value[i] += kept.inverse[i, k] * kept.length[k]
 
 
 @kernel
@@ -201,11 +236,12 @@ def _wrong_sign(kept, n_kept, value, sign):
 def _note(change, node, parameter, prices, kept):
     """Note that an entry comes (1) or goes (-1); returns by how much there is more to read."""
     kept.is_kept[node, parameter] = change > 0
-    price = change * (prices.entry[parameter] + _splits(change < 0, node, prices, kept))
-    group = prices.group_of[parameter]
-    if kept.group_uses[group] == (0 if change > 0 else 1):
-        price += change * prices.group[group]
-    kept.group_uses[group] += change
+    is_used = change < 0
+    price = change * (
+        _price(is_used, parameter, prices, kept) + _splits(is_used, node, prices, kept)
+    )
+    for group in prices.group_of[parameter]:
+        kept.group_uses[group] += change
     v = node
     while v >= 0:
         kept.uses[v] += change
@@ -226,10 +262,13 @@ def _splits(is_used, node, prices, kept):
 
 
 @kernel
-def _price(node, parameter, prices, kept):
-    """Numbers to read of an entry that is not kept, but for the splits."""
-    group = prices.group_of[parameter]
-    return prices.entry[parameter] + (prices.group[group] if kept.group_uses[group] == 0 else 0)
+def _price(is_used, parameter, prices, kept):
+    """Numbers to read of an entry, but for the splits; ``is_used``: it is kept already."""
+    total, own = prices.entry[parameter], 1 if is_used else 0
+    for group in prices.group_of[parameter]:
+        if kept.group_uses[group] == own:
+            total += prices.group[group]
+    return total
 
 
 @kernel
@@ -247,7 +286,7 @@ def _best(quadratic, prices, rules, allowed, kept, n_kept, pair):
                 kept.slope[v, p] * rules.sign[p] < 0
             ):
                 continue
-            price = opening + _price(v, p, prices, kept)
+            price = opening + _price(False, p, prices, kept)
             gain = kept.slope[v, p] ** 2 / kept.own[v, p] / 2
             if gain > best * price:
                 best, n_new = gain / price, 1
@@ -298,13 +337,6 @@ def _least_missed(prices, rules, kept, n_old, n_kept, value, most):
 
     Only the first ``n_old`` may go, and no intercept for all rows.
     """
-    inverse = np.zeros((n_kept, n_kept))  # of the triangle of directions
-    for j in range(n_kept):
-        for i in range(j, -1, -1):
-            rest = 1.0 if i == j else 0.0
-            for k in range(i + 1, j + 1):
-                rest -= kept.direction[i, kept.node[k], kept.parameter[k]] * inverse[k, j]
-            inverse[i, j] = rest / kept.direction[i, kept.node[i], kept.parameter[i]]
     found = -1
     for i in range(n_old):
         v, p = kept.node[i], kept.parameter[i]
@@ -312,10 +344,8 @@ def _least_missed(prices, rules, kept, n_old, n_kept, value, most):
             continue
         spread = 0.0
         for j in range(i, n_kept):
-            spread += inverse[i, j] ** 2
-        group = prices.group_of[p]
-        price = prices.entry[p] + _splits(True, v, prices, kept)
-        price += prices.group[group] if kept.group_uses[group] == 1 else 0
+            spread += kept.inverse[i, j] ** 2
+        price = _price(True, p, prices, kept) + _splits(True, v, prices, kept)
         rate = value[i] ** 2 / spread / 2 / price
         if rate < most:
             most, found = rate, i

@@ -10,22 +10,23 @@ from __future__ import annotations
 import numpy as np
 
 from glassleaf._kernels.compiling import kernel
-from glassleaf._kernels.trees import interpolate
+from glassleaf._kernels.trees import sum_hinges
 
 
 @kernel
 def effects(
     Z, node, coef, mean, shift, low, high, first_term, is_category, missing_term, fill,
-    curve_term, first_point, point_x, point_z, out,
+    first_hinge, hinge_at, out,
 ):  # fmt: skip
     """What every column adds under the model of one node, relative to its mean there.
 
-    ``shift[node, column, k]`` is the mean of what the column's indicators and its curve add.
+    ``shift[node, column, k]`` is the mean of what the column's indicators and its hinges add.
     """
+    first_hinge_term = coef.shape[2] - hinge_at.shape[0]
     for column in range(Z.shape[0]):
         first, missing = first_term[column], missing_term[column]
         least, most = low[node, column], high[node, column]
-        curve, start, stop = curve_term[column], first_point[column], first_point[column + 1]
+        start, stop = first_hinge[column], first_hinge[column + 1]
         for k in range(coef.shape[1]):
             offset = shift[node, column, k]
             if_missing = (coef[node, k, missing] if missing >= 0 else 0.0) - offset
@@ -47,12 +48,13 @@ def effects(
                 z = Z[column, i]
                 value = slope * (min(max(z, least), most) - center) - offset
                 out[column, k, i] = value if z == z else if_missing
-            bend = coef[node, k, curve] if curve >= 0 else 0.0
-            if bend != 0.0:
+            if stop > start:
                 for i in range(Z.shape[1]):
                     z = Z[column, i]
                     z = min(max(z, least), most) if z == z else filled
-                    out[column, k, i] += bend * interpolate(z, start, stop, point_x, point_z)
+                    out[column, k, i] += sum_hinges(
+                        z, coef[node, k], start, stop, first_hinge_term, hinge_at
+                    )
 
 
 # --- Shapley values ------------------------------------------------------------------------------

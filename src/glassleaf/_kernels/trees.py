@@ -29,20 +29,19 @@ def find_leaves(
 
 
 @kernel
-def interpolate(x, first, last, point_x, point_z):
-    """The piecewise linear function through points ``first`` to ``last`` (exclusive)."""
-    if x <= point_x[first]:
-        return point_z[first]
-    for k in range(first + 1, last):
-        if x < point_x[k]:
-            share = (x - point_x[k - 1]) / (point_x[k] - point_x[k - 1])
-            return point_z[k - 1] + share * (point_z[k] - point_z[k - 1])
-    return point_z[last - 1]
+def sum_hinges(z, coef, first, last, first_hinge_term, hinge_at):
+    """What the hinges ``first`` to ``last`` (exclusive) add at a term, with these coefficients."""
+    total = 0.0
+    for h in range(first, last):
+        if z <= hinge_at[h]:
+            break
+        total += coef[first_hinge_term + h] * (z - hinge_at[h])
+    return total
 
 
 @kernel
 def interpolate_pieces(values, piece, point_x, point_z, out):
-    """``interpolate`` of every value, through all points; missing values stay missing.
+    """The piecewise linear function through the points, of every value; missing ones stay so.
 
     ``piece`` is the bin of every value, where the points are upper bounds.
     """
@@ -63,10 +62,11 @@ def interpolate_pieces(values, piece, point_x, point_z, out):
 @kernel
 def sum_terms(
     X, nodes, coef, intercept, low, high, first_term, is_category, missing_term, fill,
-    curve_term, first_point, point_x, point_z, out,
+    first_hinge, hinge_at, score_low, score_high, out,
 ):  # fmt: skip
     """Raw prediction of every row under the model of its node, straight from the tree's arrays."""
     n_outputs = coef.shape[1]
+    first_hinge_term = coef.shape[2] - hinge_at.shape[0]
     for i in range(X.shape[0]):
         node = nodes[i]
         for k in range(n_outputs):
@@ -83,11 +83,12 @@ def sum_terms(
                     value = fill[column] if is_missing else x
                     value = min(max(value, low[node, column]), high[node, column])
                     raw += coef[node, k, term] * value
-                    curve = curve_term[column]
-                    if curve >= 0 and coef[node, k, curve] != 0.0:
-                        raw += coef[node, k, curve] * interpolate(
-                            value, first_point[column], first_point[column + 1], point_x, point_z
+                    first, last = first_hinge[column], first_hinge[column + 1]
+                    if last > first:
+                        raw += sum_hinges(
+                            value, coef[node, k], first, last, first_hinge_term, hinge_at
                         )
                 elif x >= 0:
                     raw += coef[node, k, term + np.int64(x)]
-            out[i, k] = raw + intercept[node, k]
+            raw += intercept[node, k]
+            out[i, k] = min(max(raw, score_low[node, k]), score_high[node, k])

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,11 +16,12 @@ from glassleaf.errors import require
 # Width of output that no terminal shows.
 _WIDTH_OF_FILES = 100
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_HEIGHTS = "▁▂▃▄▅▆▇█"
 # What stands for these characters where an encoding lacks them.
 _PLAIN = {
     "█": "#", "│": "|", "·": "-", "±": "~", "─": "-",
     "≤": "<=", "∈": "in", "∉": "not in", "∞": "inf", "…": "...",
-} | dict.fromkeys(_EIGHTHS[1:], " ")  # fmt: skip
+} | dict.fromkeys(_EIGHTHS[1:], " ") | dict(zip(_HEIGHTS[:-1], "_.-=+*%", strict=True))  # fmt: skip
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
@@ -109,3 +110,14 @@ def signed_bar(share: float, width: int) -> str:
     length = min(round(abs(share) * width), width)
     blocks = "█" * length
     return f"{blocks:>{width}}│{'':{width}}" if share < 0 else f"{'':{width}}│{blocks:<{width}}"
+
+
+def sparkline(heights: Sequence[float], low: float, high: float) -> str:
+    """Heights between two ends, a letter for each; empty where the ends are not known.
+
+    >>> sparkline([0.0, 1.0, 3.0, 7.0, 2.0], 0.0, 7.0)
+    '▁▂▄█▃'
+    """
+    if not low < high:
+        return ""
+    return "".join(_HEIGHTS[round(7 * (height - low) / (high - low))] for height in heights)

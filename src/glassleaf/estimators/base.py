@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class ModelTree(Deployable, BaseEstimator):
 
     # Parameters of both constructors that are read here.
     weak_model: WeakModel | None
-    coef_digits: int | None
+    coef_digits: int | Literal["auto"] | None
     backend: Any
     n_jobs: int | None
     verbose: int
@@ -94,7 +94,7 @@ class ModelTree(Deployable, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, numeric: bool
     ) -> Iterator[tuple[Backend, Table]]:
         """The backend with the pieces of X, and the table without rows that describes them."""
-        if self.weak_model is not None or self.coef_digits is not None:
+        if self.weak_model is not None or self.coef_digits not in (None, "auto"):
             what = "coef_digits" if self.weak_model is None else "a weak_model of your own"
             raise ValueError(f"{what} is supported for tables in memory only.")
         check_backend(self.backend, in_memory=False)

@@ -120,10 +120,10 @@ default="from_dtype"
         the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
         tails, where it explains more.
     curves : bool or "auto", default="auto"
-        Whether a numeric column along which the target bends gets one more term in the models: a
-        curve of few points, learned once for the whole tree. "auto": if ``leaf_transform`` is
-        "auto" and there may be a tree; ``max_depth=0`` is the plain linear model. Never for columns
-        in ``monotonic_cst``, or that may not split.
+        Whether a numeric column along which the target bends may bend: its effect is then a broken
+        line with few corners. All leaves have the same corners, and slopes of their own. "auto": if
+        ``leaf_transform`` is "auto" and there may be a tree; ``max_depth=0`` is the plain linear
+        model. Never for columns in ``monotonic_cst``, or that may not split.
     clamp : bool or pair of floats, default=True
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.
@@ -135,12 +135,13 @@ default="from_dtype"
         formula of its own.
     max_leaf_terms : int or None, default=None
         Largest number of columns in the formula of a leaf; None: no limit.
-    round_thresholds : bool or float, default=False
+    round_thresholds : bool, float or "auto", default="auto"
         Prefer thresholds that are short to read, at the cost of at most this share of the
-        split's gain; True: 0.01.
-    coef_digits : int or None, default=None
+        split's gain; True: 0.01. "auto": with ``max_numbers``.
+    coef_digits : int, "auto" or None, default="auto"
         Round the coefficients to this many significant digits; ``rounding_cost_`` says what it
-        costs.
+        costs. "auto": with ``max_numbers``, as few digits in each as cost less than a thousandth
+        of the loss all together.
     backend : {"local", "stream", "dask"}, address or distributed.Client, default="local"
         Where the rows are. "local": in memory; a path of Parquet files is streamed. "stream": on
         disk. "dask": on a cluster of processes that lives as long as the fit; or on the one at an
@@ -221,8 +222,8 @@ default="from_dtype"
         # readability
         max_numbers: int | Literal["auto"] | None = None,
         max_leaf_terms: int | None = None,
-        round_thresholds: bool | float = False,
-        coef_digits: int | None = None,
+        round_thresholds: bool | float | Literal["auto"] = "auto",
+        coef_digits: int | Literal["auto"] | None = "auto",
         # resources
         backend: Literal["local", "stream"] | str | object = "local",
         n_jobs: int | None = None,

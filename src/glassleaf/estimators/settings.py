@@ -39,7 +39,8 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
     parameters.check_random_state(given["random_state"])
     criterion, weak_model = _criterion(given, n_classes), _weak_model(given)
     renormalize, standardized = _units(given, criterion)
-    transform = parameters.choice("leaf_transform", given["leaf_transform"], TRANSFORMS)
+    max_numbers = _max_numbers(given)
+    transform = _transform(given, max_numbers is not None)
     return Settings(
         loss=loss,
         criterion=criterion,
@@ -55,16 +56,13 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
         max_leaf_nodes=_max_leaf_nodes(given),
         held_out=parameters.random_state(given["random_state"]) if _is_sized(given) else None,
         ccp_alpha=parameters.real_number("ccp_alpha", given["ccp_alpha"], 0.0),
-        max_numbers=_max_numbers(given),
+        max_numbers=max_numbers,
         max_leaf_terms=parameters.whole_number(
             "max_leaf_terms", given["max_leaf_terms"], 1, none="no limit"
         ),
-        coef_digits=parameters.whole_number(
-            "coef_digits", given["coef_digits"], 1, none="no rounding"
-        ),
-        round_thresholds=parameters.tolerance(
-            "round_thresholds", given["round_thresholds"], _ROUNDING_TOLERANCE
-        ),
+        coef_digits=_coef_digits(given),
+        shortens=max_numbers is not None and _is_called(given["coef_digits"], "auto"),
+        round_thresholds=_round_thresholds(given, max_numbers is not None),
         min_samples_leaf=parameters.leaf_size(given["min_samples_leaf"]),
         min_gain=parameters.real_number("min_gain", given["min_gain"], 0.0),
         max_bins=_max_bins(given),
@@ -72,8 +70,8 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
         n_classes=n_classes,
         weak_model=weak_model,
         transform=transform,
-        curves=_wants_curves(given, transform),
-        clamp=parameters.clamp(given["clamp"]),
+        curves=_wants_curves(given),
+        clamp=parameters.clamp(given["clamp"]) if max_numbers is None else False,
         refine=parameters.flag("refine", given["refine"]),
         subsets=parameters.choice(
             "category_splits", given["category_splits"], {"one": False, "subset": True}
@@ -133,19 +131,40 @@ def _max_leaf_nodes(given: Mapping[str, Any]) -> int | None:
     )
 
 
-def _wants_curves(given: Mapping[str, Any], transform: str) -> bool:
+def _transform(given: Mapping[str, Any], is_short: bool) -> str:
+    """The transform of columns; where numbers are counted, "auto" only cuts heavy tails."""
+    found = parameters.choice("leaf_transform", given["leaf_transform"], TRANSFORMS)
+    return "cut" if is_short and found == "auto" else found
+
+
+def _wants_curves(given: Mapping[str, Any]) -> bool:
     if _is_called(given["curves"], "auto"):
-        return transform == "auto" and given["max_depth"] != 0
+        is_short = given["max_numbers"] is not None
+        return _is_called(given["leaf_transform"], "auto") and (is_short or given["max_depth"] != 0)
     if not isinstance(given["curves"], (bool, np.bool_)):
         raise ValueError(f"curves={describe(given['curves'])} must be 'auto', True or False.")
     return bool(given["curves"])
+
+
+def _coef_digits(given: Mapping[str, Any]) -> int | None:
+    if _is_called(given["coef_digits"], "auto"):
+        return None
+    return parameters.whole_number("coef_digits", given["coef_digits"], 1, none="no rounding")
+
+
+def _round_thresholds(given: Mapping[str, Any], is_short: bool) -> float | None:
+    """The share of a gain that a short threshold may cost; "auto" rounds where numbers count."""
+    asked = given["round_thresholds"]
+    if _is_called(asked, "auto"):
+        asked = is_short
+    return parameters.tolerance("round_thresholds", asked, _ROUNDING_TOLERANCE)
 
 
 def _max_numbers(given: Mapping[str, Any]) -> int | Literal["auto"] | None:
     if given["max_numbers"] is not None:
         for name, is_set, what in (
             ("weak_model", given["weak_model"] is not None, "a weak_model of your own"),
-            ("coef_digits", given["coef_digits"] is not None, "coef_digits"),
+            ("coef_digits", _coef_digits(given) is not None, "a fixed number of coef_digits"),
             ("clamp", isinstance(given["clamp"], (tuple, list)), "quantiles in clamp"),
         ):
             if is_set:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.explanations.effects import number_terms, number_values
 from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.tree.fitted import FittedModel
-from glassleaf.tree.tree import Candidates, TrainingRecord, Tree
+from glassleaf.tree.tree import Candidates, TrainingRecord, Tree, term_matrix
 
 Floats = NDArray[np.float64]
 
@@ -43,48 +44,33 @@ def unknown_record(model: FittedModel) -> TrainingRecord:
         low=unknown(n_columns),
         high=unknown(n_columns),
         candidates=Candidates(**no_candidates),
-        bend=unknown(n_nodes, n_columns),
+        covariance=unknown(n_nodes, len(tree.terms.pairs)),
     )
 
 
 def record_of_rows(tree: Tree, record: TrainingRecord, matrix: Floats) -> TrainingRecord:
-    """A record with the means and spreads of the terms among the rows of a raw matrix."""
-    nodes, Z = tree.apply(matrix), tree.terms.transformed(matrix)
+    """A record with the moments of the terms among the rows of a raw matrix.
+
+    The range of the columns too, where it is not known.
+    """
+    nodes = tree.apply(matrix)
     mean, spread = np.zeros((2, tree.node_count, tree.terms.n_terms))
-    bend = np.zeros((tree.node_count, len(tree.columns)))
+    covariance = np.zeros((tree.node_count, len(tree.terms.pairs)))
     for node in np.unique(nodes).tolist():
-        here = Z[nodes == node]
-        for column in range(len(tree.columns)):
-            bend[node, column] = _fill_in(tree, node, column, here[:, column], mean, spread)
-    return replace(record, mean=mean, spread=spread, bend=bend)
+        found = _node_terms(tree, node, matrix[nodes == node])
+        mean[node], spread[node] = found.mean(axis=0), found.std(axis=0)
+        one, other = (found - mean[node])[:, tree.terms.pairs.T].transpose(1, 0, 2)
+        covariance[node] = (one * other).mean(axis=0)
+    low = np.where(np.isnan(record.low), np.fmin.reduce(matrix), record.low)
+    high = np.where(np.isnan(record.high), np.fmax.reduce(matrix), record.high)
+    return replace(record, mean=mean, spread=spread, low=low, high=high, covariance=covariance)
 
 
-def _fill_in(
-    tree: Tree, node: int, column: int, values: Floats, mean: Floats, spread: Floats
-) -> float:
-    """Enter the terms of a column in a node; returns the covariance of its number and curve."""
-    terms, gaps = tree.terms, np.isnan(values)
-    first, missing = int(terms.first_term[column]), int(terms.missing_term[column])
-
-    def enter(where: int | slice, shares: Any) -> None:
-        mean[node, where], spread[node, where] = shares, np.sqrt(shares * (1 - shares))
-
-    if missing >= 0:
-        enter(missing, gaps.mean())
-    if first >= 0 and terms.is_category[column]:
-        n = len(tree.columns[column].categories or ())
-        codes = values[values >= 0].astype(np.intp)
-        enter(slice(first, first + n), np.bincount(codes, minlength=n) / len(values))
-    elif first >= 0:
-        number = np.clip(
-            np.where(gaps, terms.fill[column], values),
-            tree.clamp_low[node, column],
-            tree.clamp_high[node, column],
-        )
-        mean[node, first], spread[node, first] = number.mean(), number.std()
-        curve, own = terms.curve(column), int(terms.curve_term[column])
-        if curve is not None:
-            bent = curve(number)
-            mean[node, own], spread[node, own] = bent.mean(), bent.std()
-            return float(np.mean((number - number.mean()) * (bent - bent.mean())))
-    return 0.0
+def _node_terms(tree: Tree, node: int, rows: Floats) -> Floats:
+    """The terms of rows in a node, where numbers are clamped; shape (rows, terms)."""
+    out = term_matrix(rows, tree.terms)
+    for column in np.flatnonzero(~tree.terms.is_category & (tree.terms.first_term >= 0)).tolist():
+        own = number_terms(tree, column)
+        ends = tree.clamp_low[node, column], tree.clamp_high[node, column]
+        out[:, own] = number_values(tree, column, np.clip(out[:, own[0]], *ends))
+    return out

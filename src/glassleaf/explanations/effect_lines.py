@@ -1,4 +1,4 @@
-"""What a number adds to the score of a leaf along its values: its line and its curve together."""
+"""What a number adds to the score of a leaf along its values: one line, straight or broken."""
 
 from __future__ import annotations
 
@@ -44,8 +44,7 @@ def effect_line(
     feature = explanation.feature[name]
     low, high = leaf_range(leaf, feature)
     kinks = [x for x, _ in feature.knots or ()]
-    if name in explanation.curve:
-        kinks += [x for x, _ in explanation.curve[name].points]
+    kinks += bends(explanation, leaf, name, output)
     inside = np.array([x for x in kinks if low < x < high])
     values = np.unique(np.concatenate([[low], inside, [high]]))
     clamped = np.clip(to_term(values, feature.knots), *leaf.clamp[feature.column])
@@ -55,11 +54,21 @@ def effect_line(
             own = np.zeros(len(values))
             if term.kind == "number":
                 own = clamped
-            elif term.kind == "curve":
-                own = explanation.curve[name].at(clamped)
+            elif term.above is not None:
+                own = np.maximum(clamped - term.above, 0.0)
             added += leaf.coef[output][t] * (own - leaf.mean[t])
     points = tuple(zip(values.tolist(), added.tolist(), strict=True))
     return EffectLine(leaf.leaf or 0, name, points)
+
+
+def bends(
+    explanation: ModelExplanation, leaf: NodeExplanation, name: str, output: int = 0
+) -> list[float]:
+    """Where a leaf's line of a feature bends, as raw values, ascending."""
+    pairs = zip(explanation.terms, leaf.coef[output], strict=True)
+    return [
+        term.at for term, coef in pairs if term.feature == name and coef and term.at is not None
+    ]
 
 
 def leaf_range(leaf: NodeExplanation, feature: Feature) -> tuple[float, float]:
@@ -89,18 +98,3 @@ def direction(
     if min(up, down) > _WAY_BACK * (up + down):
         return 0
     return 1 if up >= down else -1
-
-
-def strength_in(
-    explanation: ModelExplanation, leaf: NodeExplanation, name: str, output: int
-) -> float:
-    """Spread of what a number adds to one of several scores, without its "is missing"."""
-    coef, spread = leaf.coef[output], leaf.spread
-    own = {term.kind: t for t, term in enumerate(explanation.terms) if term.feature == name}
-    line = coef[own["number"]]
-    variance = (line * spread[own["number"]]) ** 2
-    if "curve" in own:
-        bend = coef[own["curve"]]
-        variance += (bend * spread[own["curve"]]) ** 2
-        variance += 2 * line * bend * leaf.bend[explanation.feature[name].column]
-    return float(np.sqrt(max(variance, 0.0)))

@@ -7,7 +7,7 @@ columns with a mean of 1e6 lose no digits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,12 +54,12 @@ def additive(tree: Tree) -> Additive:
     center = intercept + np.einsum("nkt,nt->nk", coef, mean)
     shift = np.zeros((n_nodes, len(tree.columns), n_outputs))
     for column in range(len(tree.columns)):
-        fixed = indicator_terms(tree, column) + curve_terms(tree, column)
+        fixed = indicator_terms(tree, column) + terms.hinge_terms(column)
         shift[:, column] = np.einsum("nkt,nt->nk", coef[:, :, fixed], mean[:, fixed])
     arguments = (
         coef, mean, shift, tree.clamp_low, tree.clamp_high,
         terms.first_term, terms.is_category, terms.missing_term, terms.fill,
-        terms.curve_term, terms.first_point, terms.point_x, terms.point_z,
+        terms.first_hinge, terms.hinge_at,
     )  # fmt: skip
     return Additive(tree, center, arguments)
 
@@ -74,47 +74,60 @@ def indicator_terms(tree: Tree, column: int) -> list[int]:
     return found + [missing] * (missing >= 0)
 
 
-def curve_terms(tree: Tree, column: int) -> list[int]:
-    """The term of a column that is its curve, if it has one."""
-    curve = int(tree.terms.curve_term[column])
-    return [curve] * (curve >= 0)
+def without_limits(tree: Tree) -> Tree:
+    """The same tree, whose scores are the sums themselves."""
+    free = np.full_like(tree.score_high, np.inf)
+    return replace(tree, score_low=-free, score_high=free)
+
+
+def limit_parts(tree: Tree, matrix: Floats, leaves: NDArray[np.int64]) -> Floats:
+    """What limits of the scores take away from the rows' sums, or add to them; mostly 0."""
+    return np.asarray(tree.raw(matrix, leaves) - without_limits(tree).raw(matrix, leaves))
 
 
 def strengths(tree: Tree) -> Floats:
     """Standard deviation of what every column adds in every node, shape (nodes, columns, outputs).
 
     For a number this is ``|coef| * spread``, the bars of the paper. Of a column's categories,
-    one indicator is 1, so that their variance follows from their means. "Is missing", the number
-    that it replaces and its curve are taken together.
+    one indicator is 1, so that their variance follows from their means. "Is missing" and the
+    number that it replaces, with its hinges, are taken together.
     """
-    terms, n_nodes = tree.terms, tree.node_count
+    n_nodes = tree.node_count
     n_outputs = 1 if tree.coef.ndim == 2 else tree.coef.shape[1]
     coef = tree.coef.reshape(n_nodes, n_outputs, -1)
-    mean, spread = tree.record.mean[:, None, :], tree.record.spread[:, None, :]
-    out = np.zeros((n_nodes, len(tree.columns), n_outputs))
+    variance = np.zeros((n_nodes, len(tree.columns), n_outputs))
     for column in range(len(tree.columns)):
         indicators = indicator_terms(tree, column)
-        weights, shares = coef[:, :, indicators], mean[:, :, indicators]
-        variance = (weights**2 * shares).sum(axis=2) - (weights * shares).sum(axis=2) ** 2
-        first = int(terms.first_term[column])
-        if first >= 0 and not terms.is_category[column]:
-            own = coef[:, :, first]
-            variance = variance + (own * spread[:, :, first]) ** 2
-            # A missing number counts as the mean over all rows, not of the node.
-            filled = np.clip(
-                terms.fill[column], tree.clamp_low[:, column], tree.clamp_high[:, column]
-            )
-            if indicators:
-                away = shares[:, :, 0] * (filled[:, None] - mean[:, :, first])
-                variance = variance + 2 * own * weights[:, :, 0] * away
-            curve = terms.curve(column)
-            if curve is not None:
-                (term,) = curve_terms(tree, column)
-                bend = coef[:, :, term]
-                variance = variance + (bend * spread[:, :, term]) ** 2
-                variance = variance + 2 * own * bend * tree.record.bend[:, column, None]
-                if indicators:
-                    away = shares[:, :, 0] * (curve(filled)[:, None] - mean[:, :, term])
-                    variance = variance + 2 * bend * weights[:, :, 0] * away
-        out[:, column] = np.sqrt(np.maximum(variance, 0.0))
+        weights, shares = coef[:, :, indicators], tree.record.mean[:, None, indicators]
+        mean = (weights * shares).sum(axis=2)
+        variance[:, column] = (weights**2 * shares).sum(axis=2) - mean**2
+        if tree.terms.first_term[column] >= 0 and not tree.terms.is_category[column]:
+            variance[:, column] += _number_variance(tree, coef, column)
+    return np.sqrt(np.maximum(variance, 0.0))
+
+
+def _number_variance(tree: Tree, coef: Floats, column: int) -> Floats:
+    """Variance of line and hinges together, and twice their covariance with "is missing"."""
+    terms, mean, spread = tree.terms, tree.record.mean, tree.record.spread
+    own, missing = number_terms(tree, column), int(terms.missing_term[column])
+    out: Floats = ((coef[:, :, own] * spread[:, None, own]) ** 2).sum(axis=2)
+    for (one, other), together in zip(terms.pairs, tree.record.covariance.T, strict=True):
+        if one in own:
+            out += 2 * coef[:, :, one] * coef[:, :, other] * together[:, None]
+    if missing >= 0:  # a missing number counts as the mean over all rows, not of the node
+        filled = np.clip(terms.fill[column], tree.clamp_low[:, column], tree.clamp_high[:, column])
+        away = number_values(tree, column, filled) - mean[:, own]
+        moved = (coef[:, :, own] * away[:, None]).sum(axis=2)
+        out += 2 * coef[:, :, missing] * mean[:, None, missing] * moved
     return out
+
+
+def number_terms(tree: Tree, column: int) -> list[int]:
+    """The terms that are functions of a number: its line and its hinges."""
+    return [int(tree.terms.first_term[column]), *tree.terms.hinge_terms(column)]
+
+
+def number_values(tree: Tree, column: int, z: Floats) -> Floats:
+    """These terms for filled and clamped values z, shape (values, terms)."""
+    above = np.maximum(z[:, None] - tree.terms.hinges(column), 0.0)
+    return np.column_stack([z, above])

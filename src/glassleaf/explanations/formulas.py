@@ -8,10 +8,24 @@ from typing import Any
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
-from glassleaf.explanations.terms import Curve, Term, to_raw
+from glassleaf.explanations.model import (
+    Feature,
+    ModelExplanation,
+    NodeExplanation,
+    spread_of,
+)
+from glassleaf.explanations.terms import Term, to_raw
+from glassleaf.tree.complexity import held_hinges
 
 Knots = Sequence[tuple[float, float]]
+# A coefficient and what it is multiplied with, and terms that are read as one.
+Product = tuple[float, str]
+Summand = tuple[int, ...]
+
+# Places of bends are short numbers, but may lie close together.
+_FEW_DIGITS = 4
+_ALL_DIGITS = 9
+_PLACE_DIGITS = 9
 
 # How a prediction follows from the raw score, by link.
 LINKS = {
@@ -39,13 +53,16 @@ def score_texts(
     lines, shown = [], set[int]()
     for k, output in enumerate(explanation.outputs):
         lines.append(f"score{of_output(output)} = {bare_formula(explanation, leaf, k, max_terms)}")
-        shown.update(_shown_terms(explanation, leaf, k, max_terms)[0])
+        for summand in _shown_summands(explanation, leaf, k, max_terms)[0]:
+            shown.update(summand)
     ranges = _range_texts(explanation, leaf, sorted(shown))
     return [*lines, f"within {', '.join(ranges)}"] if ranges else lines
 
 
 def ranges_intro(explanation: ModelExplanation) -> str:
     """What "within" means, for models whose leaves have ranges; else empty."""
+    if explanation.share_formula:  # which says ranges where they are
+        return ""
     terms = range(len(explanation.terms))
     has_any = any(_range_texts(explanation, leaf, terms) for leaf in explanation.leaves)
     return "Beyond a range after 'within', a number counts as the nearest end." if has_any else ""
@@ -57,7 +74,7 @@ def without_ends(explanation: ModelExplanation) -> list[str]:
         term.feature
         for leaf in explanation.leaves
         for t, term in enumerate(explanation.terms)
-        if term.kind == "number"
+        if term.kind in ("number", "hinge")
         and any(coef[t] != 0.0 for coef in leaf.coef)
         and not explanation.feature[term.feature].knots
         and not np.isfinite(leaf.clamp[explanation.feature[term.feature].column]).all()
@@ -70,21 +87,18 @@ def of_output(output: str) -> str:
     return f" of {words.name(output)}" if output else ""
 
 
-def strongest_terms(explanation: ModelExplanation, node: NodeExplanation, output: int) -> list[int]:
-    """Terms with a coefficient, by their influence ``|coef| * spread`` in the node.
+def strongest_summands(
+    explanation: ModelExplanation, node: NodeExplanation, output: int
+) -> list[Summand]:
+    """What the score of a node is made of, by the spread of what it adds there.
 
-    A curve follows its number; the larger influence of the two places both.
+    A number's line and hinges are one summand. Only terms with a coefficient are in it.
     """
-    influence = np.abs(node.coef[output]) * np.array(node.spread)
-    number_of = {t.feature: k for k, t in enumerate(explanation.terms) if t.kind == "number"}
-    place = np.arange(len(influence), dtype=np.float64)
-    for curve, term in enumerate(explanation.terms):
-        if term.kind == "curve":
-            number = number_of[term.feature]
-            influence[[number, curve]] = influence[[number, curve]].max()
-            place[curve] = number + 0.5
-    order = np.lexsort([place, -influence])
-    return [int(t) for t in order if node.coef[output][t] != 0.0]
+    coef = node.coef[output]
+    used = [tuple(t for t in own if coef[t] != 0.0) for own in explanation.summands]
+    found = [own for own in used if own]
+    influence = np.array([spread_of(explanation, node, own, output) for own in found])
+    return [found[k] for k in np.argsort(-influence, kind="stable")]
 
 
 def formula(
@@ -93,19 +107,15 @@ def formula(
     output: int = 0,
     max_terms: int | None = None,
 ) -> str:
-    """The score of a node as a sum in raw units, the most influential terms first."""
-    shown, rest = _shown_terms(explanation, node, output, max_terms)
-    terms = [(t, term_text(explanation, explanation.terms[t], node)) for t in shown]
-    return _sum_text(node, output, terms, rest)
+    """The score of a node as a sum in raw units, the most influential summands first."""
+    return _sum_text(explanation, node, output, max_terms, node)
 
 
 def bare_formula(
     explanation: ModelExplanation, node: NodeExplanation, output: int, max_terms: int | None
 ) -> str:
     """The same without the ranges of its numbers."""
-    shown, rest = _shown_terms(explanation, node, output, max_terms)
-    terms = [(t, _bare_text(explanation, explanation.terms[t])) for t in shown]
-    return _sum_text(node, output, terms, rest)
+    return _sum_text(explanation, node, output, max_terms, None)
 
 
 def difference(
@@ -115,69 +125,109 @@ def difference(
 
     It begins with a sign: "- 1.2 + 0.03·age".
     """
+    above = parent.coef[output]
+    coef = [own - shared for own, shared in zip(node.coef[output], above, strict=True)]
     parts = [(node.intercept[output] - parent.intercept[output], "")]
-    parts += [
-        (own - above, term_text(explanation, term, node))
-        for term, own, above in zip(
-            explanation.terms, node.coef[output], parent.coef[output], strict=True
-        )
-    ]
+    for summand in explanation.summands:
+        parts += products(explanation, summand, coef, node)
     changed = [part for part in parts if part[0] != 0.0]
     if not changed:
         return ""
-    text = words.signed_sum(changed)
+    text = words.signed_sum(changed, _digits(explanation))
     return f"- {text[1:]}" if text.startswith("-") else f"+ {text}"
 
 
 def _sum_text(
-    node: NodeExplanation, output: int, terms: Sequence[tuple[int, str]], rest: int
+    explanation: ModelExplanation,
+    node: NodeExplanation,
+    output: int,
+    max_terms: int | None,
+    held_in: NodeExplanation | None,
 ) -> str:
+    shown, rest = _shown_summands(explanation, node, output, max_terms)
     parts = [(node.intercept[output], "")]
-    parts += [(node.coef[output][t], text) for t, text in terms]
-    return words.signed_sum(parts) + (f" + {rest} smaller terms" if rest else "")
+    for summand in shown:
+        parts += products(explanation, summand, node.coef[output], held_in)
+    text = words.signed_sum(parts, _digits(explanation))
+    return text + (f" + {rest} smaller terms" if rest else "")
 
 
-def _shown_terms(
+def _digits(explanation: ModelExplanation) -> int:
+    """Of coefficients: all that short numbers have, where the model is told as it is."""
+    return _ALL_DIGITS if explanation.share_formula else _FEW_DIGITS
+
+
+def _shown_summands(
     explanation: ModelExplanation, node: NodeExplanation, output: int, max_terms: int | None
-) -> tuple[list[int], int]:
-    """The terms that are written out, and how many are left."""
-    order = strongest_terms(explanation, node, output)
-    shown = order[: _cut(explanation, order, max_terms)]
+) -> tuple[list[Summand], int]:
+    """The summands that are written out, and how many are left; one left over is written too."""
+    order = strongest_summands(explanation, node, output)
+    is_cut = max_terms is not None and len(order) > max_terms + 1
+    shown = order[:max_terms] if is_cut else order
     return shown, len(order) - len(shown)
 
 
-def _cut(explanation: ModelExplanation, order: Sequence[int], max_terms: int | None) -> int:
-    """How many terms are shown: one left over is shown too, and so is the curve of the last."""
-    if max_terms is None or len(order) <= max_terms + 1:
-        return len(order)
-    if max_terms == 0:
-        return 0
-    last, after = (explanation.terms[t] for t in order[max_terms - 1 : max_terms + 1])
-    return max_terms + (after.kind == "curve" and after.feature == last.feature)
+def products(
+    explanation: ModelExplanation,
+    summand: Summand,
+    coef: Sequence[float],
+    held_in: NodeExplanation | None,
+) -> list[Product]:
+    """A summand as it is written in a formula, with the ranges of its numbers in a node or not.
 
-
-def term_text(explanation: ModelExplanation, term: Term, node: NodeExplanation) -> str:
-    """A term as it is written in a formula.
-
-    ``age``, ``clip(age, 20, 60)``, ``[sex = f]``, ``curve(age)``.
+    ``age``, ``clip(age, 20, 60)``, ``[sex = f]``; ``age`` and ``max(0, age - 30)`` where it bends,
+    or ``min(age, 30)`` where it is flat from there on.
     """
-    feature = explanation.feature[term.feature]
-    if term.kind == "curve":
-        curve, clamp = explanation.curve[term.feature], node.clamp[feature.column]
-        return f"curve({_clipped(words.name(feature.name), *_curve_ends(curve, feature, *clamp))})"
-    bare = _bare_text(explanation, term)
-    return _clipped(bare, *_range(feature, node)) if term.kind == "number" else bare
+    used = [t for t in summand if coef[t] != 0.0]
+    terms = [explanation.terms[t] for t in used]
+    out = [
+        (coef[t], _term_text(explanation, term, held_in))
+        for t, term in zip(used, terms, strict=True)
+    ]
+    if not used or terms[0].kind != "number":
+        return out
+    held = held_hinges(coef[used[0]], np.array([coef[t] for t in used[1:]]))
+    for k in held:
+        out[1 + k] = (-coef[used[1 + k]], _text_up_to(explanation, terms[1 + k], held_in))
+    return out[1:] if held else out
 
 
-def _bare_text(explanation: ModelExplanation, term: Term) -> str:
-    """A term without its range."""
+def _term_text(explanation: ModelExplanation, term: Term, held_in: NodeExplanation | None) -> str:
     feature = explanation.feature[term.feature]
     name = words.name(feature.name)
     if term.kind == "missing":
         return f"[{name} is missing]"
     if term.kind == "category":
         return f"[{name} = {words.name(term.category, 24)}]"
-    return f"curve({name})" if term.kind == "curve" else column_text(feature.name, feature.knots)
+    low, high = _held_range(feature, held_in)
+    if term.above is None:
+        return _held_text(feature, low, high)
+    own = _held_text(feature, low if low > term.above else -np.inf, high)
+    sign = "+" if term.above < 0 else "-"
+    place = words.number(abs(term.above), _PLACE_DIGITS)
+    return f"max(0, {own} {sign} {place})" if term.above else f"max(0, {own})"
+
+
+def _text_up_to(explanation: ModelExplanation, hinge: Term, held_in: NodeExplanation | None) -> str:
+    """A number that counts as the place of its hinge beyond it."""
+    assert hinge.above is not None
+    feature = explanation.feature[hinge.feature]
+    low, high = _held_range(feature, held_in)
+    return _held_text(feature, low, min(high, hinge.above), _PLACE_DIGITS)
+
+
+def _held_range(feature: Feature, held_in: NodeExplanation | None) -> tuple[float, float]:
+    return (-np.inf, np.inf) if held_in is None else _range(feature, held_in)
+
+
+def _held_text(feature: Feature, low: float, high: float, digits: int = 6) -> str:
+    """``age``, ``min(age, 60)``, ``max(age, 20)`` or ``clip(age, 20, 60)``."""
+    name, ends = column_text(feature.name, feature.knots), _ends(low, high, digits)
+    if np.isfinite([low, high]).all():
+        return f"clip({name}, {', '.join(ends)})"
+    if np.isfinite(high):
+        return f"min({name}, {ends[1]})"
+    return f"max({name}, {ends[0]})" if np.isfinite(low) else name
 
 
 def _range(feature: Feature, node: NodeExplanation) -> tuple[float, float]:
@@ -192,7 +242,7 @@ def _range_texts(
     explanation: ModelExplanation, node: NodeExplanation, terms: Sequence[int]
 ) -> list[str]:
     """``age 20 to 60`` for every number among some terms that is held to a range."""
-    kinds = ("number", "curve")
+    kinds = ("number", "hinge")
     columns = {explanation.terms[t].feature for t in terms if explanation.terms[t].kind in kinds}
     out = []
     for feature in explanation.features:
@@ -203,64 +253,57 @@ def _range_texts(
     return out
 
 
-def _clipped(name: str, low: float, high: float) -> str:
-    if np.isfinite(low) or np.isfinite(high):
-        return f"clip({name}, {', '.join(_ends(low, high))})"
-    return name
-
-
-def _ends(low: float, high: float) -> tuple[str, str]:
-    return words.number(_rounded(low, high)), words.number(_rounded(high, low))
-
-
-def _curve_ends(curve: Curve, feature: Feature, low: float, high: float) -> tuple[float, float]:
-    """The clamp of a curve in raw units; infinite if the curve is constant from there anyway."""
-    first, last = curve.of_term[0][0], curve.of_term[-1][0]
-    if low <= first and high >= last:
-        return -np.inf, np.inf
-    ends = to_raw(np.array([low, high]), feature.knots)
-    return float(ends[0]), float(ends[1])
+def _ends(low: float, high: float, digits: int = 6) -> tuple[str, str]:
+    return words.number(_rounded(low, high), digits), words.number(_rounded(high, low), digits)
 
 
 def fills_text(explanation: ModelExplanation) -> str:
-    """What missing numbers count as, for features that have a term for it; else empty."""
+    """What missing numbers count as, for features that leaves use and that had some; else empty."""
     gaps = {term.feature for term in explanation.terms if term.kind == "missing"}
+    used = {
+        term.feature
+        for t, term in enumerate(explanation.terms)
+        if term.kind in ("number", "hinge")
+        and any(coef[t] != 0.0 for leaf in explanation.leaves for coef in leaf.coef)
+    }
     fills = []
     for feature in explanation.features:
-        if feature.name in gaps and feature.categories is None:
+        if feature.name in gaps & used and feature.categories is None:
             fill = float(to_raw(np.array(feature.fill), feature.knots))
             fills.append(f"{words.name(feature.name)} {words.number(fill)}")
     return f"A missing number counts as: {', '.join(fills)}." if fills else ""
 
 
-_CURVES_INTRO = "Curves, the same in all leaves: linear between these points, constant beyond"
+def limit_texts(explanation: ModelExplanation) -> list[str]:
+    """What scores are held in, once if it is the same in all leaves; empty without limits."""
+    leaves = explanation.leaves
+    if len({leaf.limits for leaf in leaves}) == 1:
+        return [f"The {text}." for text in _held_texts(explanation, leaves[0])]
+    return [
+        f"In leaf {leaf.leaf} ({leaf.rule_text}) the {text}."
+        for leaf in leaves
+        for text in _held_texts(explanation, leaf)
+    ]
+
+
+def _held_texts(explanation: ModelExplanation, leaf: NodeExplanation) -> list[str]:
+    out = []
+    for output, (low, high) in zip(explanation.outputs, leaf.limits, strict=True):
+        if np.isfinite([low, high]).all():
+            held = f"held between {words.number(low)} and {words.number(high)}"
+        elif np.isfinite([low, high]).any():
+            end = "at least" if high == np.inf else "at most"
+            held = f"{end} {words.number(low if high == np.inf else high)}"
+        else:
+            continue
+        out.append(f"score{of_output(output)} is {held}")
+    return out
+
+
 SCALES_INTRO = (
     "rank(x) is x by its rank among the training rows (0 in the middle, a sixth of the rows above"
     " 1, one in 44 above 2): linear between these points, constant beyond"
 )
-
-
-def function_lists(
-    explanation: ModelExplanation, max_terms: int | None
-) -> list[tuple[str, list[str]]]:
-    """The functions in formulas of ``max_terms`` terms: scales, then curves, each with a title."""
-    lists = [
-        (SCALES_INTRO, list(scale_texts(explanation, max_terms).values())),
-        (_CURVES_INTRO, curve_texts(explanation)),
-    ]
-    return [(intro, texts) for intro, texts in lists if texts]
-
-
-def curve_texts(explanation: ModelExplanation) -> list[str]:
-    """Every curve in a line, at its points: ``curve(age): 20 → 1.3, 35 → -0.4, ...``."""
-    out = []
-    for curve in explanation.curves:
-        own = explanation.feature[curve.feature].knots
-        term, value = np.array(curve.of_term).T
-        scale = f" (linear in {column_text(curve.feature, own)})" if is_rescaled(own) else ""
-        points = list(zip(to_raw(term, own).tolist(), value.tolist(), strict=True))
-        out.append(f"curve({words.name(curve.feature)}){scale}: {_points_text(points, 4)}")
-    return out
 
 
 def scale_texts(explanation: ModelExplanation, max_terms: int | None) -> dict[str, str]:
@@ -269,9 +312,9 @@ def scale_texts(explanation: ModelExplanation, max_terms: int | None) -> dict[st
         explanation.terms[t].feature
         for leaf in explanation.leaves
         for k in range(len(explanation.outputs))
-        for t in _shown_terms(explanation, leaf, k, max_terms)[0]
-        if explanation.terms[t].kind == "number"
-    } | set(explanation.curve)  # all curves are listed
+        for t, *_ in _shown_summands(explanation, leaf, k, max_terms)[0]
+        if explanation.terms[t].kind in ("number", "hinge")
+    }
     return {
         own.name: f"{column_text(own.name, own.knots)}: {_points_text(own.knots, 6)}"
         for own in explanation.features

@@ -19,9 +19,8 @@ def kink_values(tree: Tree, column: int) -> list[float]:
     points = set(split_values(tree, column))
     clamps = [tree.clamp_low[:, column], tree.clamp_high[:, column]]
     ends = np.unique(np.concatenate(clamps)[np.isfinite(np.concatenate(clamps))])
-    knots, curve = tree.terms.knots(column), tree.terms.curve(column)
-    if curve is not None:
-        ends = np.union1d(ends, curve.x)
+    ends = np.union1d(ends, tree.terms.hinges(column))
+    knots = tree.terms.knots(column)
     if knots is not None:
         points |= set(knots.x.tolist())
         inside = (ends >= knots.z[0]) & (ends <= knots.z[-1])

@@ -3,10 +3,10 @@
 Definitions
 -----------
 * ``strength`` of a feature in a node: standard deviation, over the node's training rows, of what
-  the feature adds to the raw score there; for a number ``|coef| * spread``, or that of the line
-  and the curve together where it has one. Of several classes, a score only counts relative to the
-  others: their mean is subtracted from the coefficients first, and the root of the mean square
-  over the classes is taken.
+  the feature adds to the raw score there; for a number ``|coef| * spread``, or that of the broken
+  line where it bends. Of several classes, a score only counts relative to the others: their mean
+  is subtracted from the coefficients first, and the root of the mean square over the classes is
+  taken.
 * ``effect`` of a feature: root of the mean square of its strengths in the leaves, weighted by
   rows. ``effect_share`` is its share of the sum over all features.
 * ``gain_share``: gains of the splits on the feature, as a share of all gains.
@@ -14,6 +14,7 @@ Definitions
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -30,7 +31,7 @@ from glassleaf.explanations.rules import (
     rule_text,
     split_conditions,
 )
-from glassleaf.explanations.terms import Curve, Term, all_curves, all_terms
+from glassleaf.explanations.terms import Term, all_terms
 from glassleaf.tree.complexity import count_numbers, shares_formula
 from glassleaf.tree.fitted import FittedModel, python_value
 from glassleaf.tree.tree import LEAF, Tree
@@ -104,10 +105,10 @@ class NodeExplanation(JsonData):
 
     ``leaf`` numbers the leaves from left to right, from 1. ``share`` is that of the weight.
     ``target`` is the mean target, or the share of every class; ``raw`` the raw score of the node's
-    mean row, and ``prediction`` the prediction that follows from it. ``coef[k][t]`` belongs to
-    output k and term t. Terms of number j are held within ``clamp[j]``, before its curve is applied
-    to them. ``mean`` and ``spread`` are those of the terms, ``bend[j]`` the covariance of number
-    j's term and its curve.
+    mean row, before its limits, and ``prediction`` the prediction that follows from it.
+    ``coef[k][t]`` belongs to output k and term t. Number j is held within ``clamp[j]``, before its
+    hinges are taken; score k is held within ``limits[k]``. ``mean`` and ``spread`` are those of the
+    terms, ``covariance[p]`` that of the two terms ``ModelExplanation.pairs[p]``.
     """
 
     id: int
@@ -126,9 +127,10 @@ class NodeExplanation(JsonData):
     intercept: tuple[float, ...]
     coef: tuple[tuple[float, ...], ...]
     clamp: tuple[tuple[float, float], ...]
+    limits: tuple[tuple[float, float], ...]
     mean: tuple[float, ...]
     spread: tuple[float, ...]
-    bend: tuple[float, ...]
+    covariance: tuple[float, ...]
     strength: dict[str, float]
     split: SplitExplanation | None
 
@@ -137,7 +139,7 @@ class NodeExplanation(JsonData):
 class ModelExplanation(JsonData):
     """A whole model; see the module's docstring for what its numbers mean.
 
-    All leaves share the ``curves``, and weigh them by the coefficients of their terms.
+    ``pairs`` are every two terms that are functions of one number: its line and its hinges.
     ``positive_class`` is the one of two classes whose log-odds the score is, else None.
     ``numbers`` counts what there is to read, by what it is. If the leaves ``share_formula``, it is
     shorter to say the formula for all rows, and at every node what differs from its parent's.
@@ -152,7 +154,7 @@ class ModelExplanation(JsonData):
     rows: int
     features: tuple[Feature, ...]
     terms: tuple[Term, ...]
-    curves: tuple[Curve, ...]
+    pairs: tuple[tuple[int, int], ...]
     nodes: tuple[NodeExplanation, ...]
     numbers: dict[str, int]
     share_formula: bool
@@ -164,9 +166,31 @@ class ModelExplanation(JsonData):
         return {feature.name: feature for feature in self.features}
 
     @cached_property
-    def curve(self) -> dict[str, Curve]:
-        """The curves by the name of their feature."""
-        return {curve.feature: curve for curve in self.curves}
+    def bent(self) -> tuple[str, ...]:
+        """The features that bend in some leaf."""
+        coef = np.array([leaf.coef for leaf in self.leaves])
+        used = (coef != 0.0).any(axis=(0, 1)).tolist()
+        pairs = zip(self.terms, used, strict=True)
+        found = {term.feature for term, is_used in pairs if is_used and term.kind == "hinge"}
+        return tuple(feature.name for feature in self.features if feature.name in found)
+
+    @cached_property
+    def of_number(self) -> dict[str, tuple[int, ...]]:
+        """By feature, the terms of a number that are read as one: its line and its hinges."""
+        found: dict[str, tuple[int, ...]] = {}
+        for t, term in enumerate(self.terms):
+            if term.kind in ("number", "hinge"):
+                found[term.feature] = (*found.get(term.feature, ()), t)
+        return found
+
+    @cached_property
+    def summands(self) -> tuple[tuple[int, ...], ...]:
+        """All terms by what is read as one: those of a number together, others alone."""
+        return tuple(
+            self.of_number[term.feature] if term.kind == "number" else (t,)
+            for t, term in enumerate(self.terms)
+            if term.kind != "hinge"
+        )
 
     @property
     def positive(self) -> int:
@@ -193,6 +217,18 @@ class ModelExplanation(JsonData):
         return {feature.name: feature.effect_share for feature in ordered}
 
 
+def spread_of(
+    explanation: ModelExplanation, node: NodeExplanation, terms: Sequence[int], output: int
+) -> float:
+    """Spread of what some terms of one number add together to a score in a node."""
+    coef = node.coef[output]
+    variance = sum((coef[t] * node.spread[t]) ** 2 for t in terms)
+    for (one, other), together in zip(explanation.pairs, node.covariance, strict=True):
+        if len(terms) > 1 and one in terms and other in terms:
+            variance += 2 * coef[one] * coef[other] * together
+    return float(np.sqrt(np.maximum(variance, 0.0)))
+
+
 def explain_model(model: FittedModel) -> ModelExplanation:
     """Gather the explanation of a fitted tree."""
     tree = model.tree
@@ -207,7 +243,7 @@ def explain_model(model: FittedModel) -> ModelExplanation:
         rows=int(tree.n_samples[0]),
         features=_features(tree, strength),
         terms=all_terms(tree),
-        curves=all_curves(tree),
+        pairs=tuple((one, other) for one, other in tree.terms.pairs.tolist()),
         nodes=_nodes(model, strength),
         numbers=count_numbers(tree).parts,
         share_formula=shares_formula(tree),
@@ -270,7 +306,8 @@ def _share(of_features: Floats, j: int) -> float:
 def _nodes(model: FittedModel, strength: Floats) -> tuple[NodeExplanation, ...]:
     tree = model.tree
     center = additive(tree).center
-    prediction = model.prediction(center)
+    low, high = (ends.reshape(center.shape) for ends in (tree.score_low, tree.score_high))
+    prediction = model.prediction(np.clip(center, low, high))
     target = tree.record.target.reshape(tree.node_count, -1)
     rules, parent, depth = all_rules(tree), tree.parent, tree.depth
     leaf_number = {node: k + 1 for k, node in enumerate(model.leaves)}
@@ -296,9 +333,10 @@ def _nodes(model: FittedModel, strength: Floats) -> tuple[NodeExplanation, ...]:
             clamp=tuple(
                 zip(tree.clamp_low[node].tolist(), tree.clamp_high[node].tolist(), strict=True)
             ),
+            limits=tuple(zip(low[node].tolist(), high[node].tolist(), strict=True)),
             mean=tuple(tree.record.mean[node].tolist()),
             spread=tuple(tree.record.spread[node].tolist()),
-            bend=tuple(tree.record.bend[node].tolist()),
+            covariance=tuple(tree.record.covariance[node].tolist()),
             strength=dict(zip(model.names, strength[node].tolist(), strict=True)),
             split=_split(tree, node),
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from glassleaf.errors import describe
 from glassleaf.explanations import words
-from glassleaf.explanations.effects import additive
+from glassleaf.explanations.effects import additive, number_terms, number_values
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.shapley import Game
 from glassleaf.tree.fitted import FittedModel, linear_model
@@ -172,23 +172,22 @@ class _LeafMeans:
         missing = int(tree.terms.missing_term[column])
         # The mean of "is missing" has to be made up for.
         offset = of_terms[missing] * mean[missing] if missing >= 0 else 0.0
-        if tree.terms.curve_term[column] >= 0:
-            return _zeros_of_curve(tree, int(leaf), column, of_terms, offset)
+        if len(tree.terms.hinges(column)):
+            return _zeros_of_broken_line(tree, int(leaf), column, of_terms, offset)
         wanted = np.array([mean[term] + (offset / coef if coef != 0 else 0.0)])
         knots = tree.terms.knots(column)
         return wanted if knots is None else np.asarray(knots.inverse(wanted))
 
 
-def _zeros_of_curve(tree: Tree, leaf: int, column: int, coef: Floats, offset: float) -> Floats:
-    """Where line and curve of a column together add nothing but an offset; maybe nowhere."""
-    terms, mean = tree.terms, tree.record.mean[leaf]
-    curve, knots = terms.curve(column), terms.knots(column)
-    assert curve is not None
-    line, bend = int(terms.first_term[column]), int(terms.curve_term[column])
+def _zeros_of_broken_line(
+    tree: Tree, leaf: int, column: int, coef: Floats, offset: float
+) -> Floats:
+    """Where line and hinges of a column together add nothing but an offset; maybe nowhere."""
+    own, knots = number_terms(tree, column), tree.terms.knots(column)
     low, high = tree.clamp_low[leaf, column], tree.clamp_high[leaf, column]
-    points = np.unique(np.clip(curve.x, low, high))
-    at_points = coef[line] * (points - mean[line]) + coef[bend] * (curve(points) - mean[bend])
-    found = _roots(points, at_points - offset, coef[line])
+    points = np.unique(np.clip(tree.terms.hinges(column), low, high))
+    away = number_values(tree, column, points) - tree.record.mean[leaf, own]
+    found = _roots(points, away @ coef[own] - offset, float(coef[own[0]]), float(coef[own].sum()))
     found = found[(found >= low) & (found <= high)]
     if knots is not None:
         found = knots.inverse(found[(found >= knots.z[0]) & (found <= knots.z[-1])])
@@ -225,15 +224,16 @@ class _Background:
         return np.append(self.tried[column], self.typical[column])
 
 
-def _roots(points: Floats, values: Floats, slope: float) -> Floats:
-    """Where a function is zero that is linear between points and has one slope beyond them."""
+def _roots(points: Floats, values: Floats, slope_below: float, slope_above: float) -> Floats:
+    """Where a function is zero that is linear between points and beyond them."""
     first, last = values[:-1], values[1:]
     between = np.flatnonzero(first * last < 0)
     share = first[between] / (first[between] - last[between])
     found = [points[values == 0], points[between] + share * np.diff(points)[between]]
-    if slope != 0:
-        ends = points[[0, -1]] - values[[0, -1]] / slope
-        found.append(ends[[ends[0] < points[0], ends[1] > points[-1]]])
+    if slope_below * values[0] > 0:
+        found.append(points[:1] - values[0] / slope_below)
+    if slope_above * values[-1] < 0:
+        found.append(points[-1:] - values[-1] / slope_above)
     return np.concatenate(found)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.explanations import words
-from glassleaf.explanations.effects import additive
+from glassleaf.explanations.effects import additive, limit_parts
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.rules import Condition, all_rules, rule_text, split_conditions
 from glassleaf.explanations.shapley import shapley
@@ -37,10 +37,11 @@ class RowExplanation(JsonData):
 
     With one raw score, ``raw`` and ``reference`` are numbers and ``contributions`` maps every
     feature to a number; with K classes, all of them are lists of K numbers. Either way, and for
-    every class, ``reference + sum(contributions) == raw``. ``prediction`` is the predicted number,
-    or the list of the probabilities of ``classes``. ``reference_text`` says what the reference is,
-    ``outputs`` whose scores the lists hold, ``positive_class`` whose log-odds the one score of two
-    classes is.
+    every class, ``reference + sum(contributions) + limited == raw``: ``limited`` is what the limits
+    of the leaf's score take away or add, 0 where they do not act. ``prediction`` is the predicted
+    number, or the list of the probabilities of ``classes``. ``reference_text`` says what the
+    reference is, ``outputs`` whose scores the lists hold, ``positive_class`` whose log-odds the one
+    score of two classes is.
     """
 
     leaf: int
@@ -53,6 +54,7 @@ class RowExplanation(JsonData):
     reference: float | list[float]
     contributions: dict[str, Any]
     reference_text: str
+    limited: float | list[float] = 0.0
     label: Any = None
     outputs: tuple[str, ...] = ("",)
     classes: tuple[Any, ...] = ()
@@ -78,6 +80,8 @@ class RowExplanation(JsonData):
             total = np.sum(np.array(rest).reshape(len(rest), -1), axis=0)
             what = "1 smaller part" if len(rest) == 1 else f"{len(rest)} smaller parts"
             lines.append((_numbers(_one_or_list(total), "+"), what))
+        if np.any(self.limited):
+            lines.append((_numbers(self.limited, "+"), f"limited to {_numbers(self.raw)}"))
         longest = max(len(number) for number, _ in lines)
         whose = words.whose_score("", self.positive_class)
         of = f" of {whose}" if whose else ""
@@ -110,6 +114,7 @@ class RowExplanations(Sequence[RowExplanation]):
         self._text = reference_text
         self._leaves = model.tree.apply(matrix)
         self._raw = model.tree.raw(matrix, self._leaves)
+        self._limited = limit_parts(model.tree, matrix, self._leaves)
         self._prediction = model.prediction(self._raw)
         self._rules = all_rules(model.tree)
         self._number = {node: k + 1 for k, node in enumerate(model.leaves)}
@@ -156,6 +161,7 @@ class RowExplanations(Sequence[RowExplanation]):
             reference=_one_or_list(self._reference[row]),
             contributions={name: _one_or_list(self._parts[row, j]) for j, name in enumerate(names)},
             reference_text=self._text,
+            limited=_one_or_list(self._limited[row]),
             label=label,
             outputs=model.outputs,
             classes=model.classes or (),

@@ -13,7 +13,7 @@ background rows, not their product.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from glassleaf._kernels import shapley as _kernels
 from glassleaf.errors import require
-from glassleaf.explanations.effects import Additive, additive
+from glassleaf.explanations.effects import Additive, additive, limit_parts, without_limits
 from glassleaf.explanations.rules import Condition, all_rules
 from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.tree import Tree
@@ -43,12 +43,15 @@ class ShapValues:
     """Shapley values of every row.
 
     ``values`` has the shape (rows, features), or (rows, features, classes) with several raw
-    scores; ``base_values`` the shape (rows,) or (rows, classes). ``base_values`` plus the sum over
-    the features is the raw score. ``data`` are the rows as they were given.
+    scores; ``base_values`` and ``limited`` the shape (rows,) or (rows, classes). ``base_values``
+    plus the sum over the features plus ``limited`` is the raw score: ``limited`` is what the limits
+    of the leaves' scores take away or add, 0 where they do not act. ``data`` are the rows as they
+    were given.
     """
 
     values: Floats
     base_values: Floats
+    limited: Floats
     data: NDArray[Any]
     feature_names: list[str]
     output_names: list[str]
@@ -61,7 +64,7 @@ class ShapValues:
         return {self.feature_names[j]: float(mean[j]) for j in order}
 
     def to_shap(self) -> Any:
-        """The same as a ``shap.Explanation``, for ``shap.plots``."""
+        """The same as a ``shap.Explanation``, for ``shap.plots``: of the score before limits."""
         shap = require("shap", extra="shap", purpose="A shap.Explanation")
         return shap.Explanation(
             values=self.values,
@@ -102,10 +105,12 @@ def shap_values(estimator: Any, X: Any, background: Any) -> ShapValues:
     matrix = model.matrix(X)
     values, base = shapley(model, matrix, model.matrix(background))
     base_values = np.tile(base, (len(matrix), 1))
+    limited = limit_parts(model.tree, matrix, model.tree.apply(matrix))
     if len(base) == 1:
-        values, base_values = values[:, :, 0], base_values[:, 0]
+        values, base_values, limited = values[:, :, 0], base_values[:, 0], limited[:, 0]
     names = list(model.outputs) if len(base) > 1 else ["score"]
-    return ShapValues(values, base_values, display_data(model, matrix), model.names, names)
+    data = display_data(model, matrix)
+    return ShapValues(values, base_values, limited, data, model.names, names)
 
 
 def display_data(model: FittedModel, matrix: Floats) -> NDArray[Any]:
@@ -131,7 +136,7 @@ class Game:
     def __init__(self, model: FittedModel, background: Floats) -> None:
         if not len(background):
             raise ValueError("background has no rows; at least one is needed.")
-        self.model = model
+        self.model = replace(model, tree=without_limits(model.tree))
         rules = all_rules(model.tree)
         parts = additive(model.tree)
         self.n_outputs = parts.center.shape[1]

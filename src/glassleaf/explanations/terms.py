@@ -1,7 +1,7 @@
-"""The summands of the models, each by name, and the curves among them.
+"""The summands of the models, each by name.
 
-A curve is a function of its column's term. Where the column has a transform, both together are
-still piecewise linear in the raw value, with kinks where either has one.
+What a number adds is one function: a line or, where it has hinges, a broken line of its term. Where
+the column has a transform, both together are still piecewise linear in the raw value.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ Points = tuple[tuple[float, float], ...]
 class Term(JsonData):
     """A summand of the models.
 
-    ``kind`` is "number", "category" (one of a feature), "missing" (whether it is), or "curve".
+    ``kind`` is "number", "category" (one of a feature), "missing" (whether it is), or "hinge": how
+    far the number lies above a place, 0 below it. ``at`` is that place as a raw value, ``above``
+    the same on the scale of the number's transform; equal where it has none.
     """
 
     name: str
     feature: str
     kind: str
     category: Any = None
+    at: float | None = None
+    above: float | None = None
 
 
 def all_terms(tree: Tree) -> tuple[Term, ...]:
@@ -40,11 +44,14 @@ def all_terms(tree: Tree) -> tuple[Term, ...]:
     names = tree.term_names
     for j, column in enumerate(tree.columns):
         first, missing = int(tree.terms.first_term[j]), int(tree.terms.missing_term[j])
-        curve = int(tree.terms.curve_term[j])
         if missing >= 0:
             found[missing] = Term(names[missing], column.name, "missing")
-        if curve >= 0:
-            found[curve] = Term(names[curve], column.name, "curve")
+        for hinge, above in zip(
+            tree.terms.hinge_terms(j), tree.terms.hinges(j).tolist(), strict=True
+        ):
+            knots = tree.terms.knots(j)
+            at = above if knots is None else float(knots.inverse(np.array(above)))
+            found[hinge] = Term(names[hinge], column.name, "hinge", at=at, above=above)
         if first < 0:
             continue
         if column.categories is None:
@@ -52,42 +59,6 @@ def all_terms(tree: Tree) -> tuple[Term, ...]:
         for code, category in enumerate(column.categories or ()):
             term = Term(names[first + code], column.name, "category", python_value(category))
             found[first + code] = term
-    return tuple(found)
-
-
-@dataclass(frozen=True)
-class Curve(JsonData):
-    """A function of a feature that every leaf adds with a weight of its own.
-
-    Over the training rows it has mean 0 and spread 1, and no straight part. ``points`` are (raw
-    value, curve): linear between them, constant beyond. ``of_term`` are the points that were
-    learned: (term, curve), the same where the feature has no transform.
-    """
-
-    feature: str
-    column: int
-    points: Points
-    of_term: Points
-
-    def at(self, term: Floats) -> Floats:
-        """The curve at terms: transformed, filled and clamped values."""
-        return np.asarray(np.interp(term, *np.array(self.of_term).T))
-
-
-def all_curves(tree: Tree) -> tuple[Curve, ...]:
-    """The curves of a tree, by column."""
-    found = []
-    for j, column in enumerate(tree.columns):
-        curve = tree.terms.curve(j)
-        if curve is None:
-            continue
-        of_term = points = tuple(zip(curve.x.tolist(), curve.z.tolist(), strict=True))
-        knots = tree.terms.knots(j)
-        if knots is not None:
-            inside = curve.x[(curve.x > knots.z[0]) & (curve.x < knots.z[-1])]
-            x = np.union1d(knots.x, knots.inverse(inside))
-            points = tuple(zip(x.tolist(), curve(knots(x)).tolist(), strict=True))
-        found.append(Curve(column.name, j, points, of_term))
     return tuple(found)
 
 

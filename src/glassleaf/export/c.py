@@ -198,14 +198,12 @@ class _Writer:
 
     def __init__(self, model: PlainModel) -> None:
         self.model = model
-        columns = model.columns
-        lines = {f"knots_{j}": columns[j].knots for j in model.numbers if columns[j].knots}
-        lines |= {f"curve_{j}": columns[j].curve for j in model.bent}
         self.tables = [
-            f"static const point {name}[] = {{"
-            + ", ".join(f"{{{x!r}, {z!r}}}" for x, z in points)
+            f"static const point knots_{j}[] = {{"
+            + ", ".join(f"{{{x!r}, {z!r}}}" for x, z in model.columns[j].knots)
             + "};"
-            for name, points in lines.items()
+            for j in model.numbers
+            if model.columns[j].knots
         ]
 
     def functions(self) -> list[str]:
@@ -239,7 +237,8 @@ class _Writer:
         lines = []
         for k in range(self.model.n_outputs):
             parts = [part for term in leaf.terms for part in self._parts(term, k)]
-            lines += [f"raw[{k}] = " + " + ".join([*parts, repr(leaf.intercept[k])]) + ";"]
+            total = " + ".join([*parts, repr(leaf.intercept[k])])
+            lines += [f"raw[{k}] = {_clipped(total, leaf.low[k], leaf.high[k])};"]
         return [*lines, f"return {leaf.node};"]
 
     def _parts(self, term: PlainTerm, k: int) -> list[str]:
@@ -253,14 +252,19 @@ class _Writer:
             return [f"{table}[entry(x[{j}])]"]
         if term.missing:
             out.append(f"(x[{j}] != x[{j}] ? {missing!r} : 0.0)")
-        limits = (_limit(term.low), _limit(term.high))
-        value = f"clip(z[{j}], {', '.join(limits)})" if term.is_clamped else f"z[{j}]"
+        value = _clipped(f"z[{j}]", term.low, term.high)
         if term.slope:
             out.append(f"{term.slope[k]!r} * {value}")
-        if term.bend:
-            n_points = len(self.model.columns[j].curve)
-            out.append(f"{term.bend[k]!r} * interpolated({value}, curve_{j}, {n_points})")
+        if term.bends:
+            bends = (f"{bend[k]!r} * fmax({value} - {at!r}, 0.0)" for at, bend in term.bends)
+            out.append(f"({' + '.join(bends)})")
         return out
+
+
+def _clipped(value: str, low: float, high: float) -> str:
+    if low == -inf and high == inf:
+        return value
+    return f"clip({value}, {_limit(low)}, {_limit(high)})"
 
 
 def _limit(value: float) -> str:

@@ -8,6 +8,7 @@ text; all results are doubles.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
@@ -24,6 +25,7 @@ from glassleaf.tree.plain import (
     PlainLeaf,
     PlainModel,
     PlainSplit,
+    PlainTerm,
     Points,
 )
 
@@ -200,8 +202,7 @@ class _Graph:
             }
             if not terms:
                 continue
-            column = self.model.columns[j]
-            if column.is_category:
+            if self.model.columns[j].is_category:
                 total = self.op("Add", total, self._category_term(j, terms, leaf))
                 continue
             if any(term.missing for term in terms.values()):
@@ -210,16 +211,25 @@ class _Graph:
                 added = self.op("Mul", self.op("Gather", table, row), missing)
                 total = self.op("Add", total, added)
             if any(term.of_value for term in terms.values()):
-                value = self._limited(self._value(j), terms, row)
+                limits = {k: ((term.low,), (term.high,)) for k, term in terms.items()}
+                value = self._limited(self._value(j), limits, row)
                 slope = self._table({k: term.slope for k, term in terms.items()})
                 added = self.op("Mul", self.op("Gather", slope, row), value)
                 total = self.op("Add", total, added)
-            if any(term.bend for term in terms.values()):
-                curve = self._interpolated(value, column.curve)
-                bend = self._table({k: term.bend for k, term in terms.items()})
-                added = self.op("Mul", self.op("Gather", bend, row), curve)
-                total = self.op("Add", total, added)
-        return total
+                for at, numbers in self._bends(terms):
+                    above = self.op("Sub", value, self.constant(at))
+                    above = self.op("Max", above, self.constant(0.0))
+                    added = self.op("Mul", self.op("Gather", self._table(numbers), row), above)
+                    total = self.op("Add", total, added)
+        return self._limited(total, {k: (one.low, one.high) for k, one in enumerate(leaves)}, row)
+
+    def _bends(self, terms: dict[int, PlainTerm]) -> list[tuple[float, dict[int, Numbers]]]:
+        """The places at which some leaf bends, ascending, with the numbers of every leaf there."""
+        found: dict[float, dict[int, Numbers]] = {}
+        for k, term in terms.items():
+            for at, numbers in term.bends:
+                found.setdefault(at, {})[k] = numbers
+        return sorted(found.items())
 
     def _table(self, by_row: dict[int, Numbers]) -> str:
         """One row per leaf, one column per output; zero where nothing is added."""
@@ -229,7 +239,7 @@ class _Graph:
                 table[row] = numbers
         return self.constant(table)
 
-    def _category_term(self, j: int, terms: dict[int, Any], leaf: str) -> str:
+    def _category_term(self, j: int, terms: dict[int, PlainTerm], leaf: str) -> str:
         n_codes = len(self.model.columns[j].categories or ()) + 2
         table = np.zeros((len(self.model.leaves), n_codes, self.model.n_outputs))
         for row, term in terms.items():
@@ -260,15 +270,13 @@ class _Graph:
         slopes = self.constant((np.diff(z) / np.diff(x))[:, None])
         return self.op("Add", self.op("MatMul", way, slopes), self.constant(z[0]))
 
-    def _limited(self, value: str, terms: dict[int, Any], row: str) -> str:
-        limits = {name: np.full((len(self.model.leaves), 1), end)
-                  for name, end in (("low", -inf), ("high", inf))}  # fmt: skip
-        for k, term in terms.items():
-            limits["low"][k], limits["high"][k] = term.low, term.high
-        if np.isfinite(limits["low"]).any():
-            value = self.op("Max", value, self.op("Gather", self.constant(limits["low"]), row))
-        if np.isfinite(limits["high"]).any():
-            value = self.op("Min", value, self.op("Gather", self.constant(limits["high"]), row))
+    def _limited(self, value: str, limits: Mapping[int, tuple[Numbers, Numbers]], row: str) -> str:
+        """Within the low and high ends of every leaf; a leaf without has none."""
+        leaves = range(len(self.model.leaves))
+        for end, (kind, none) in enumerate((("Max", -inf), ("Min", inf))):
+            ends = [limits[k][end] if k in limits else (none,) for k in leaves]
+            if np.isfinite(ends).any():
+                value = self.op(kind, value, self.op("Gather", self.constant(ends), row))
         return value
 
     # --- results ---------------------------------------------------------------------------------

@@ -1,73 +1,69 @@
-"""What a leaf makes of a number as straight pieces, for languages that write one per line.
+"""What a number adds in a leaf as straight pieces, where one is written per line.
 
-The term of a column in a leaf is its transform within the clamps, and the curve a function of that
-again. Both together are piecewise linear in the value: every piece ends where one of them bends.
+The term of a column in a leaf is its transform within the clamps; what it adds is a broken line of
+that. Together they are piecewise linear in the value: every piece ends where one of them bends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from glassleaf.tree.plain import PlainColumn, PlainTerm, Points
+from glassleaf.tree.plain import Numbers, PlainColumn, PlainTerm, Points
+
+# From the numbers of all outputs to the one that is wanted.
+Of = Callable[[Numbers], float]
 
 
 @dataclass(frozen=True)
 class Piece:
     """From ``above`` (None: from the lowest number) up to ``up_to`` (None: to the highest).
 
-    There the term is ``term + term_per_unit * (value - above)``, where ``above`` counts as 0 if it
-    is None, and the curve likewise.
+    There a number adds ``added + per_unit * (value - above)``, where ``above`` counts as 0 if it is
+    None.
     """
 
     above: float | None
     up_to: float | None
-    term: float
-    term_per_unit: float
-    curve: float
-    curve_per_unit: float
+    added: float
+    per_unit: float
 
 
-def pieces(column: PlainColumn, term: PlainTerm) -> list[Piece]:
-    """The pieces of a column in a leaf, from low to high; the curve is 0 if the leaf has none."""
-    curve = column.curve if term.bend else ()
-    inside = [z for z, _ in curve if term.low < z < term.high]
+def pieces(column: PlainColumn, term: PlainTerm, of: Of) -> list[Piece]:
+    """The pieces of a column in a leaf, from low to high."""
+    slope = of(term.slope) if term.slope else 0.0
+    inside = [at for at, _ in term.bends if term.low < at < term.high]
     levels = [z for z in (term.low, *inside, term.high) if isfinite(z)]
     # By value: where two levels are passed within rounding of each other, one of them is enough.
     own = column.knots or [(z, z) for z in levels]
     points = dict(_crossings(column.knots, levels)) | dict(own)
     if not points:
-        return [Piece(None, None, 0.0, 1.0, 0.0, 0.0)]
-    known = [(x, *term_and_curve(z, curve, term)) for x, z in sorted(points.items())]
-    while len(known) > 1 and known[0][1:] == known[1][1:]:  # beyond the lower clamp
-        del known[0]
-    while len(known) > 1 and known[-1][1:] == known[-2][1:]:
-        del known[-1]
-    (first, below, curve_below), (last, above, curve_above) = known[0], known[-1]
+        return [Piece(None, None, 0.0, slope)]
+    known = [(x, added_at(z, term, of)) for x, z in sorted(points.items())]
     is_open_below = not column.knots and term.low == -inf
     is_open_above = not column.knots and term.high == inf
+    while not is_open_below and len(known) > 1 and known[0][1] == known[1][1]:
+        del known[0]
+    while not is_open_above and len(known) > 1 and known[-1][1] == known[-2][1]:
+        del known[-1]
+    (first, below), (last, above) = known[0], known[-1]
+    slope_above = slope + sum(of(numbers) for _, numbers in term.bends)
     return [
-        Piece(None, first, *((0.0, 1.0) if is_open_below else (below, 0.0)), curve_below, 0.0),
+        Piece(None, first, *((0.0, slope) if is_open_below else (below, 0.0))),
         *(
-            Piece(x0, x1, z0, (z1 - z0) / (x1 - x0), c0, (c1 - c0) / (x1 - x0))
-            for (x0, z0, c0), (x1, z1, c1) in zip(known, known[1:], strict=False)
+            Piece(x0, x1, added, (following - added) / (x1 - x0))
+            for (x0, added), (x1, following) in zip(known, known[1:], strict=False)
         ),
-        Piece(last, None, above, 1.0 if is_open_above else 0.0, curve_above, 0.0),
+        Piece(last, None, above, slope_above if is_open_above else 0.0),
     ]
 
 
-def term_and_curve(z: float, curve: Points, term: PlainTerm) -> tuple[float, float]:
-    """The clamped term and the curve there; 0 where it has no points."""
+def added_at(z: float, term: PlainTerm, of: Of) -> float:
+    """What a transformed number adds in a leaf."""
     z = min(max(z, term.low), term.high)
-    if not curve:
-        return z, 0.0
-    if z <= curve[0][0]:
-        return z, curve[0][1]
-    for (z0, c0), (z1, c1) in zip(curve, curve[1:], strict=False):
-        if z < z1:
-            return z, (c1 - c0) / (z1 - z0) * (z - z0) + c0
-    return z, curve[-1][1]
+    bent = sum(of(numbers) * max(0.0, z - at) for at, numbers in term.bends)
+    return (of(term.slope) * z if term.slope else 0.0) + bent
 
 
 def _crossings(knots: Points, levels: list[float]) -> Iterator[tuple[float, float]]:

@@ -17,12 +17,11 @@ from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
     Label,
+    Numbers,
     PlainColumn,
     PlainLeaf,
     PlainModel,
     PlainSplit,
-    PlainTerm,
-    Points,
 )
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -100,20 +99,14 @@ class _Writer:
         model = Xml.SubElement(
             root, "MiningModel", {"modelName": "model tree", "functionName": self.function}
         )
-        schema = Xml.SubElement(model, "MiningSchema")
-        Xml.SubElement(schema, "MiningField", {"name": self.target, "usageType": "target"})
-        for j in self.model.used:
-            self._mining_field(schema, self.model.columns[j].name)
+        used = [self.model.columns[j].name for j in self.model.used]
+        self._schema(model, used)
         self._output(model)
         segmentation = Xml.SubElement(model, "Segmentation", {"multipleModelMethod": "selectFirst"})
         for leaf, path in self.model.paths():
             segment = Xml.SubElement(segmentation, "Segment", {"id": str(leaf.node)})
             self._rule(segment, path)
-            self._regression(segment, leaf, path)
-
-    def _mining_field(self, schema: Element, name: str) -> None:
-        # A category that training never saw is no error: rules and terms say what it means.
-        Xml.SubElement(schema, "MiningField", {"name": name, "invalidValueTreatment": "asIs"})
+            self._leaf(segment, leaf)
 
     def _output(self, model: Element) -> None:
         output = Xml.SubElement(model, "Output")
@@ -137,27 +130,22 @@ class _Writer:
     # --- terms -----------------------------------------------------------------------------------
 
     def _transformations(self, root: Element) -> None:
-        """One function per curve; one field per number: its transform, or the fill if missing."""
+        """One field per number: its transform, or the fill if missing."""
         used = self.model.numbers
         if not used:
             return
         transformations = Xml.SubElement(root, "TransformationDictionary")
-        for j in self.model.bent:
-            function = Xml.SubElement(
-                transformations, "DefineFunction",
-                {"name": _curve_name(j), "optype": "continuous", "dataType": "double"},
-            )  # fmt: skip
-            Xml.SubElement(
-                function, "ParameterField",
-                {"name": "z", "optype": "continuous", "dataType": "double"},
-            )  # fmt: skip
-            _interpolation(function, "z", self.model.columns[j].curve)
         for j in used:
             column = self.model.columns[j]
             field = self._derived(transformations, self._term_name(column))
             if column.knots:
-                norm = _interpolation(field, column.name, column.knots)
-                norm.set("mapMissingTo", repr(column.fill))
+                norm = Xml.SubElement(
+                    field, "NormContinuous",
+                    {"field": column.name, "outliers": "asExtremeValues",
+                     "mapMissingTo": repr(column.fill)},
+                )  # fmt: skip
+                for x, z in column.knots:
+                    Xml.SubElement(norm, "LinearNorm", {"orig": repr(x), "norm": repr(z)})
             else:
                 branch = _apply(field, "if")
                 Xml.SubElement(_apply(branch, "isMissing"), "FieldRef", {"field": column.name})
@@ -206,13 +194,9 @@ class _Writer:
         ]
         operator = "isNotIn" if split.unknown_left == is_left else "isIn"
         values = [column.categories[code] for code in listed]
-        if len(values) == 1:
-            operator = "equal" if operator == "isIn" else "notEqual"
-            Xml.SubElement(
-                parent, "SimplePredicate",
-                {"field": column.name, "operator": operator,
-                 "value": _text(values[0], _data_type(column))},
-            )  # fmt: skip
+        # Readers differ in what a backslash in a text of an array means.
+        if len(values) == 1 or any("\\" in str(value) for value in values):
+            self._one_by_one(parent, column, values, operator == "isIn")
             return
         if not values:  # nothing is listed: no category, or all
             Xml.SubElement(
@@ -227,78 +211,146 @@ class _Writer:
         array = Xml.SubElement(predicate, "Array", {"n": str(len(values)), "type": kind})
         array.text = " ".join(map(_array_entry, values))
 
+    def _one_by_one(
+        self, parent: Element, column: PlainColumn, values: list[Label], is_in: bool
+    ) -> None:
+        """Whether a category is one of some, or none of them, without an array."""
+        if len(values) > 1:
+            kind = {"booleanOperator": "or" if is_in else "and"}
+            parent = Xml.SubElement(parent, "CompoundPredicate", kind)
+        for value in values:
+            Xml.SubElement(
+                parent, "SimplePredicate",
+                {"field": column.name, "operator": "equal" if is_in else "notEqual",
+                 "value": _text(value, _data_type(column))},
+            )  # fmt: skip
+
     # --- leaves ----------------------------------------------------------------------------------
 
-    def _regression(
-        self, segment: Element, leaf: PlainLeaf, path: list[tuple[PlainSplit, bool]]
-    ) -> None:
-        model = Xml.SubElement(
-            segment, "RegressionModel",
-            {"functionName": self.function, "normalizationMethod": _METHODS[self.model.link]},
-        )  # fmt: skip
-        schema = Xml.SubElement(model, "MiningSchema")
-        Xml.SubElement(schema, "MiningField", {"name": self.target, "usageType": "target"})
-        for term in leaf.terms:
-            self._mining_field(schema, self.model.columns[term.column].name)
+    def _leaf(self, segment: Element, leaf: PlainLeaf) -> None:
+        if leaf.is_limited:
+            self._limited(segment, leaf)
+            return
+        model = self._regression(segment, self._columns(leaf))
         fields = self._leaf_fields(model, leaf)
+        for k, attributes in enumerate(self._outputs()):
+            self._table(model, leaf, fields, k, attributes)
+        self._other_class(model)
+
+    def _limited(self, segment: Element, leaf: PlainLeaf) -> None:
+        """A chain of models: the sum for every output, and what they are within the limits."""
+        chain = Xml.SubElement(segment, "MiningModel", {"functionName": self.function})
+        self._schema(chain, self._columns(leaf))
+        parts = Xml.SubElement(chain, "Segmentation", {"multipleModelMethod": "modelChain"})
+        sums = [f"{self.prefix}sum {k} in leaf {leaf.node}" for k in range(self.model.n_outputs)]
+        for k, name in enumerate(sums):
+            model = self._regression(self._always(parts), self._columns(leaf), is_sum=True)
+            Xml.SubElement(
+                Xml.SubElement(model, "Output"), "OutputField",
+                {"name": name, "optype": "continuous", "dataType": "double",
+                 "feature": "predictedValue", "isFinalResult": "false"},
+            )  # fmt: skip
+            self._table(model, leaf, self._leaf_fields(model, leaf), k, {})
+        model = self._regression(self._always(parts), sums)
+        transformations = Xml.SubElement(model, "LocalTransformations")
+        for k, (name, attributes) in enumerate(zip(sums, self._outputs(), strict=True)):
+            within = f"{name} within its limits"
+            self._clamp(self._derived(transformations, within), name, leaf.low[k], leaf.high[k])
+            table = Xml.SubElement(model, "RegressionTable", {"intercept": "0.0", **attributes})
+            Xml.SubElement(table, "NumericPredictor", {"name": within, "coefficient": "1.0"})
+        self._other_class(model)
+
+    def _always(self, parent: Element) -> Element:
+        segment = Xml.SubElement(parent, "Segment")
+        Xml.SubElement(segment, "True")
+        return segment
+
+    def _regression(self, segment: Element, names: list[str], is_sum: bool = False) -> Element:
+        """A regression on some fields, to be filled; a mere sum has no link and no target."""
+        link = {"functionName": self.function, "normalizationMethod": _METHODS[self.model.link]}
+        attributes = {"functionName": "regression"} if is_sum else link
+        model = Xml.SubElement(segment, "RegressionModel", attributes)
+        self._schema(model, names, has_target=not is_sum)
+        return model
+
+    def _columns(self, leaf: PlainLeaf) -> list[str]:
+        return [self.model.columns[term.column].name for term in leaf.terms]
+
+    def _schema(self, model: Element, names: list[str], has_target: bool = True) -> None:
+        schema = Xml.SubElement(model, "MiningSchema")
+        if has_target:
+            Xml.SubElement(schema, "MiningField", {"name": self.target, "usageType": "target"})
+        for name in names:
+            # A category that training never saw is no error: rules and terms say what it means.
+            Xml.SubElement(schema, "MiningField", {"name": name, "invalidValueTreatment": "asIs"})
+
+    def _outputs(self) -> list[dict[str, str]]:
+        """What tells the tables of the outputs apart."""
         if self.model.classes is None:
-            self._table(model, leaf, fields, 0, {})
-        elif self.model.link == "softmax":
-            for k, label in enumerate(self.model.classes):
-                self._table(model, leaf, fields, k, {"targetCategory": _text(label)})
-        else:  # the first table has the log-odds, the other class the rest
-            positive, other = (
-                _text(self.model.classes[k]) for k in (self.model.positive, 1 - self.model.positive)
-            )
-            self._table(model, leaf, fields, 0, {"targetCategory": positive})
+            return [{}]
+        if self.model.link == "softmax":
+            return [{"targetCategory": _text(label)} for label in self.model.classes]
+        return [{"targetCategory": _text(self.model.classes[self.model.positive])}]
+
+    def _other_class(self, model: Element) -> None:
+        """Of two classes, the first table has the log-odds, the other class the rest."""
+        if self.model.classes is not None and self.model.link == "logit":
+            other = _text(self.model.classes[1 - self.model.positive])
             Xml.SubElement(model, "RegressionTable", {"intercept": "0.0", "targetCategory": other})
 
-    def _leaf_fields(self, model: Element, leaf: PlainLeaf) -> dict[int, tuple[str, str, str]]:
-        """Names of the fields of every number: its value within the clamps, curve, "is missing"."""
+    def _leaf_fields(self, model: Element, leaf: PlainLeaf) -> list[tuple[str, Numbers]]:
+        """The fields of every number, with their coefficients: its value, bends, "is missing"."""
         transformations = Xml.Element("LocalTransformations")
-        names = {}
+        fields: list[tuple[str, Numbers]] = []
         for term in leaf.terms:
             column = self.model.columns[term.column]
-            value, curve, missing = self._term_name(column), "", ""
+            value = self._term_name(column)
             if term.of_value and term.is_clamped:
                 value = self._term_name(column, f" in leaf {leaf.node}")
-                self._clamp(self._derived(transformations, value), term, column)
-            if term.bend:
-                curve = self._term_name(column, f" on its curve in leaf {leaf.node}")
-                call = _apply(self._derived(transformations, curve), _curve_name(term.column))
-                Xml.SubElement(call, "FieldRef", {"field": value})
+                field = self._derived(transformations, value)
+                self._clamp(field, self._term_name(column), term.low, term.high)
+            fields.append((value, term.slope))
+            for at, numbers in term.bends:
+                name = self._term_name(column, f" above {at!r} in leaf {leaf.node}")
+                self._above(self._derived(transformations, name), value, at)
+                fields.append((name, numbers))
             if term.missing:
                 missing = self._term_name(column, f" is missing in leaf {leaf.node}")
                 branch = _apply(self._derived(transformations, missing), "if")
                 Xml.SubElement(_apply(branch, "isMissing"), "FieldRef", {"field": column.name})
                 _constant(branch, 1.0)
                 _constant(branch, 0.0)
-            names[term.column] = (value, curve, missing)
+                fields.append((missing, term.missing))
         if len(transformations):
             model.append(transformations)
-        return names
+        return [(name, numbers) for name, numbers in fields if numbers]
 
-    def _clamp(self, field: Element, term: PlainTerm, column: PlainColumn) -> None:
-        for function, limit in (("max", term.low), ("min", term.high)):
+    def _clamp(self, field: Element, name: str, low: float, high: float) -> None:
+        for function, limit in (("max", low), ("min", high)):
             if abs(limit) < inf:
                 field = _apply(field, function)
                 _constant(field, limit)
-        Xml.SubElement(field, "FieldRef", {"field": self._term_name(column)})
+        Xml.SubElement(field, "FieldRef", {"field": name})
+
+    def _above(self, field: Element, name: str, at: float) -> None:
+        """How far a field lies above a place, 0 below it."""
+        largest = _apply(field, "max")
+        _constant(largest, 0.0)
+        difference = _apply(largest, "-")
+        Xml.SubElement(difference, "FieldRef", {"field": name})
+        _constant(difference, at)
 
     def _table(
-        self, model: Element, leaf: PlainLeaf, fields: dict[int, tuple[str, str, str]], k: int,
+        self, model: Element, leaf: PlainLeaf, fields: list[tuple[str, Numbers]], k: int,
         attributes: dict[str, str],
     ) -> None:  # fmt: skip
         table = Xml.SubElement(
             model, "RegressionTable", {"intercept": repr(leaf.intercept[k]), **attributes}
         )
-        for term in leaf.terms:  # the schema wants numeric predictors first
-            added = (term.slope, term.bend, term.missing)
-            for name, numbers in zip(fields[term.column], added, strict=True):
-                if numbers:
-                    Xml.SubElement(
-                        table, "NumericPredictor", {"name": name, "coefficient": repr(numbers[k])}
-                    )
+        for name, numbers in fields:  # the schema wants numeric predictors first
+            Xml.SubElement(
+                table, "NumericPredictor", {"name": name, "coefficient": repr(numbers[k])}
+            )
         for term in leaf.terms:
             column = self.model.columns[term.column]
             for code, numbers in term.categories.items():
@@ -307,18 +359,6 @@ class _Writer:
                     table, "CategoricalPredictor",
                     {"name": column.name, "value": category, "coefficient": repr(numbers[k])},
                 )  # fmt: skip
-
-
-def _curve_name(column: int) -> str:
-    """A function's name, which cannot be that of one of PMML's own."""
-    return f"curve_{column}"
-
-
-def _interpolation(parent: Element, field: str, points: Points) -> Element:
-    norm = Xml.SubElement(parent, "NormContinuous", {"field": field, "outliers": "asExtremeValues"})
-    for x, z in points:
-        Xml.SubElement(norm, "LinearNorm", {"orig": repr(x), "norm": repr(z)})
-    return norm
 
 
 def _apply(parent: Element, function: str) -> Element:
@@ -340,12 +380,14 @@ def _text(label: Label, kind: str = "") -> str:
 def _array_entry(label: Label) -> str:
     """An entry of a PMML array: texts in quotes, with backslashes before quotes in them.
 
+    No text with a backslash is one.
+
     >>> print(_array_entry('say "hi"'))
     "say \\"hi\\""
     """
     if not isinstance(label, str):
         return _text(label, "double")
-    return '"' + label.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + label.replace('"', '\\"') + '"'
 
 
 def _label_type(labels: tuple[Label, ...]) -> str:

@@ -26,12 +26,11 @@ COLUMNS = {columns}
 CLASSES = {classes}
 POSITIVE = {positive}  # of two classes, the one whose log-odds the sum of a leaf's terms is
 
-# Per column: the codes of its categories (None: numbers), the points of its transform, what stands
-# for a missing number, and the points of its curve, a function of the transformed number.
+# Per column: the codes of its categories (None: numbers), the points of its transform, and what
+# stands for a missing number.
 _CODES = {codes}
 _KNOTS = {knots}
 _FILL = {fill}
-_CURVE = {curve}
 
 
 def predict(row):
@@ -45,7 +44,7 @@ def leaf(row):
 
 
 def raw(row):
-    """The sums of the leaf's terms, one per output; of two classes, the log-odds of POSITIVE."""
+    """The leaf's scores, one per output; of two classes, the log-odds of POSITIVE."""
     return _tree(*_read(row))[1]
 
 
@@ -123,7 +122,6 @@ def to_python(estimator: Any) -> str:
         codes=ascii(codes),
         knots=repr([column.knots for column in model.columns]),
         fill=repr([column.fill for column in model.columns]),
-        curve=repr([column.curve for column in model.columns]),
         finish=_FINISH[model.link],
     )
     syntax = Syntax(
@@ -156,7 +154,8 @@ def _leaf(model: PlainModel, leaf: PlainLeaf) -> list[str]:
     lines = [f"return {leaf.node}, ["]
     for k in range(model.n_outputs):
         terms = [part for term in leaf.terms for part in _parts(model, term, k)]
-        lines += ["    " + " + ".join([*terms, repr(leaf.intercept[k])]) + ","]
+        total = " + ".join([*terms, repr(leaf.intercept[k])])
+        lines += [f"    {_clipped(total, leaf.low[k], leaf.high[k])},"]
     return [*lines, "]"]
 
 
@@ -169,11 +168,17 @@ def _parts(model: PlainModel, term: PlainTerm, k: int) -> list[str]:
         return [f"{added!r}.get(x[{j}], 0.0)"]
     if term.missing:
         out.append(f"({term.missing[k]!r} if x[{j}] != x[{j}] else 0.0)")
-    limits = (f"float('{limit}')" if abs(limit) == inf else repr(limit)
-              for limit in (term.low, term.high))  # fmt: skip
-    value = f"_clip(z[{j}], {', '.join(limits)})" if term.is_clamped else f"z[{j}]"
+    value = _clipped(f"z[{j}]", term.low, term.high)
     if term.slope:
         out.append(f"{term.slope[k]!r} * {value}")
-    if term.bend:
-        out.append(f"{term.bend[k]!r} * _interpolated({value}, _CURVE[{j}])")
+    if term.bends:
+        bends = (f"{bend[k]!r} * max({value} - {at!r}, 0.0)" for at, bend in term.bends)
+        out.append(f"({' + '.join(bends)})")
     return out
+
+
+def _clipped(value: str, low: float, high: float) -> str:
+    if low == -inf and high == inf:
+        return value
+    limits = (f"float('{end}')" if abs(end) == inf else repr(end) for end in (low, high))
+    return f"_clip({value}, {', '.join(limits)})"

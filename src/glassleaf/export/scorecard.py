@@ -2,7 +2,7 @@
 
 Points are log-odds in other units: ``pdo`` points more double the odds, and ``base_score`` points
 are odds of ``base_odds``. A leaf's card is a list of attributes; the points of those that hold,
-added up, are the score.
+added up, are the score, within the leaf's limits where it has some.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from math import ceil, isfinite, log, log10
+from operator import itemgetter
 from typing import Any
 
 from glassleaf.errors import ExportError, describe, require
 from glassleaf.explanations import words
 from glassleaf.explanations.rules import all_rules, rule_text
-from glassleaf.export.pieces import pieces, term_and_curve
+from glassleaf.export.pieces import added_at, pieces
 from glassleaf.tree.file.atomic import write_atomically
 from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
@@ -33,8 +34,9 @@ class Attribute:
     """A line of a card.
 
     For numbers from ``above`` up to ``up_to`` it adds ``points + per_unit * (value - above)``
-    (``above`` counts as 0 where it is empty); for anything else just ``points``. ``leaf`` counts
-    from left to right, ``node`` is what ``apply`` and the SQL view call it.
+    (``above`` counts as 0 where it is empty); for anything else just ``points``. The last line of a
+    limited leaf, "score", adds nothing: beyond ``above`` or ``up_to`` the sum counts as that end.
+    ``leaf`` counts from left to right, ``node`` is what ``apply`` and the SQL view call it.
     """
 
     leaf: int
@@ -137,14 +139,22 @@ def to_scorecard(
             points = factor * points + (offset if is_base else 0.0)
             per_unit = factor * per_unit
             if decimals is not None:
-                points = round(points, decimals)
                 per_unit = _rounded_slope(per_unit, above, up_to, decimals)
-            # Adding 0.0 turns -0.0, which puzzles readers, into 0.0.
-            scaled = (points + 0.0, per_unit + 0.0)
+            scaled = (_rounded(points, decimals), _rounded(per_unit))
             out.append(
                 Attribute(number, leaf.node, segment, column, attribute, above, up_to, *scaled)
             )  # fmt: skip
+        if leaf.is_limited:
+            ends = sorted(factor * end + offset for end in (leaf.low[0], leaf.high[0]))
+            low, high = (_rounded(end, decimals) if isfinite(end) else None for end in ends)
+            text = f"score {_range_text(low, high, '≥')}"
+            out.append(Attribute(number, leaf.node, segment, "", text, low, high, 0.0, 0.0))
     return Scorecard(tuple(out), base_score, base_odds, pdo, good)
+
+
+def _rounded(points: float, decimals: int | None = None) -> float:
+    """Points as a card shows them. Adding 0.0 turns -0.0, which puzzles readers, into 0.0."""
+    return (points if decimals is None else round(points, decimals)) + 0.0
 
 
 def _rounded_slope(
@@ -178,6 +188,7 @@ _Line = tuple[str, str, float | None, float | None, float, float]
 
 def _card(model: PlainModel, leaf: PlainLeaf) -> Iterator[_Line]:
     """Column, attribute, above, up to, what it adds there and per unit; raw scale."""
+    first = itemgetter(0)
     yield "", "base", None, None, leaf.intercept[0], 0.0
     for term in leaf.terms:
         column = model.columns[term.column]
@@ -189,17 +200,17 @@ def _card(model: PlainModel, leaf: PlainLeaf) -> Iterator[_Line]:
             yield column.name, "never seen", None, None, 0.0, 0.0
             yield column.name, "missing", None, None, missing, 0.0
             continue
-        slope, bend = (found[0] if found else 0.0 for found in (term.slope, term.bend))
-        for piece in pieces(column, term):
+        for piece in pieces(column, term, first):
             above, up_to = piece.above, piece.up_to
-            ends = (f"> {words.number(above)}" if above is not None else "",
-                    f"≤ {words.number(up_to)}" if up_to is not None else "")  # fmt: skip
-            attribute = " and ".join(filter(None, ends)) or "any number"
-            points = slope * piece.term + bend * piece.curve
-            per_unit = slope * piece.term_per_unit + bend * piece.curve_per_unit
-            yield column.name, attribute, above, up_to, points, per_unit
-        fill, curve = term_and_curve(column.fill, column.curve, term)
-        yield column.name, "missing", None, None, missing + slope * fill + bend * curve, 0.0
+            attribute = _range_text(above, up_to) or "any number"
+            yield column.name, attribute, above, up_to, piece.added, piece.per_unit
+        yield column.name, "missing", None, None, missing + added_at(column.fill, term, first), 0.0
+
+
+def _range_text(low: float | None, high: float | None, beyond: str = ">") -> str:
+    ends = (f"{beyond} {words.number(low)}" if low is not None else "",
+            f"≤ {words.number(high)}" if high is not None else "")  # fmt: skip
+    return " and ".join(filter(None, ends))
 
 
 def _harmless(value: Any) -> Any:

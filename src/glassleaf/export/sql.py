@@ -16,7 +16,7 @@ from typing import Any
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError, describe
 from glassleaf.export.comments import in_comment
-from glassleaf.export.pieces import pieces, term_and_curve
+from glassleaf.export.pieces import Of, added_at, pieces
 from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
@@ -208,14 +208,19 @@ class _Writer:
         labels = [in_comment(repr(label)) for label in model.classes or ()]
         leaves = ", ".join(f"{node} is leaf {k}" for node, k in leaf_numbers(model).items())
         lines = [f"{own}leaf is the node of the leaf, as apply() returns it: {leaves}."]
+        is_limited = any(leaf.is_limited for leaf in model.leaves)
+        terms = "terms within its limits" if is_limited else "terms"
         if not labels:
             raw = "" if model.link == "identity" else f", the logarithm of {own}prediction"
-            return [*lines, f"{own}raw is the sum of its terms{raw}."]
+            return [*lines, f"{own}raw is the sum of its {terms}{raw}."]
         if model.link == "logit":
             of = labels[model.positive]
-            lines.append(f"{own}raw is the sum of its terms, the log-odds of {of}.")
+            lines.append(f"{own}raw is the sum of its {terms}, the log-odds of {of}.")
         else:
-            lines += [f"{own}raw_{k} is the sum for {label}." for k, label in enumerate(labels)]
+            lines += [
+                f"{own}raw_{k} is the sum of its {terms} for {label}."
+                for k, label in enumerate(labels)
+            ]
         return lines + [
             f"{own}probability_{k} is that of {label}." for k, label in enumerate(labels)
         ]
@@ -321,13 +326,16 @@ class _Writer:
 
     def _sum(self, leaf: PlainLeaf, k: int) -> str:
         parts = [part for term in leaf.terms for part in self._parts(term, lambda c: c[k])]
-        return " + ".join([*parts, number(leaf.intercept[k])])
+        total = " + ".join([*parts, number(leaf.intercept[k])])
+        return self._within(total, leaf.low[k], leaf.high[k])
 
     def _difference(self, leaf: PlainLeaf, a: int, b: int) -> str:
+        if leaf.is_limited:
+            return f"{self._sum(leaf, a)} - ({self._sum(leaf, b)})"
         parts = [part for term in leaf.terms for part in self._parts(term, lambda c: c[a] - c[b])]
         return " + ".join([*parts, number(leaf.intercept[a] - leaf.intercept[b])])
 
-    def _parts(self, term: PlainTerm, of: Callable[[tuple[float, ...]], float]) -> list[str]:
+    def _parts(self, term: PlainTerm, of: Of) -> list[str]:
         column, out = self.model.columns[term.column], []
         if column.is_category:
             cell, categories = self._category(column), column.categories or ()
@@ -343,28 +351,24 @@ class _Writer:
         cell = self._number(column)
         if term.missing:
             out.append(f"CASE WHEN {cell} IS NULL THEN {number(of(term.missing))} ELSE 0e0 END")
-        if term.bend:
+        if term.bends:
             out.append(self._bent(column, term, of))
         elif term.slope:
-            out.append(f"{number(of(term.slope))} * {self._limits(self._value(column), term)}")
+            value = self._within(self._value(column), term.low, term.high)
+            out.append(f"{number(of(term.slope))} * {value}")
         return out
 
-    def _bent(
-        self, column: PlainColumn, term: PlainTerm, of: Callable[[tuple[float, ...]], float]
-    ) -> str:
-        """Line and curve together: an expression cannot give the clamped value a name."""
-        cell = self._number(column)
-        slope, bend = (of(found) if found else 0.0 for found in (term.slope, term.bend))
-        cases = []
-        for piece in pieces(column, term):
-            start = slope * piece.term + bend * piece.curve
-            per_unit = slope * piece.term_per_unit + bend * piece.curve_per_unit
+    def _bent(self, column: PlainColumn, term: PlainTerm, of: Of) -> str:
+        """Line and bends together: an expression cannot give the clamped value a name."""
+        cell, cases = self._number(column), []
+        for piece in pieces(column, term, of):
             way = cell if piece.above is None else f"({cell} - {_in_sum(piece.above)})"
-            line = f"{number(per_unit)} * {way} + {_in_sum(start)}" if per_unit else number(start)
+            line = number(piece.added)
+            if piece.per_unit:
+                line = f"{number(piece.per_unit)} * {way} + {_in_sum(piece.added)}"
             test = "IS NOT NULL" if piece.up_to is None else f"<= {number(piece.up_to)}"
             cases.append(f"WHEN {cell} {test} THEN {line}")
-        fill, at_fill = term_and_curve(column.fill, column.curve, term)
-        return f"CASE {' '.join(cases)} ELSE {number(slope * fill + bend * at_fill)} END"
+        return f"CASE {' '.join(cases)} ELSE {number(added_at(column.fill, term, of))} END"
 
     def _value(self, column: PlainColumn) -> str:
         cell = self._number(column)
@@ -378,10 +382,10 @@ class _Writer:
             value = f"CASE {' '.join(cases)} END"
         return f"COALESCE({value}, {number(column.fill)})"
 
-    def _limits(self, value: str, term: PlainTerm) -> str:
-        if term.high < inf:
-            value = f"{self.dialect.least}({value}, {number(term.high)})"
-        return f"{self.dialect.greatest}({value}, {number(term.low)})" if term.low > -inf else value
+    def _within(self, value: str, low: float, high: float) -> str:
+        if high < inf:
+            value = f"{self.dialect.least}({value}, {number(high)})"
+        return f"{self.dialect.greatest}({value}, {number(low)})" if low > -inf else value
 
 
 def _in_sum(value: float) -> str:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.splits.gains import complete
-from glassleaf.fit.splits.short_numbers import to_digits
 from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.plan import Plan
 from glassleaf.tables.binning import WHOLE
 from glassleaf.tables.design import Design
+from glassleaf.tables.short_numbers import to_digits
 from glassleaf.tables.table import Table, raw_pieces
 from glassleaf.tables.transforms import Distribution
 from glassleaf.tree.tree import Tree
@@ -30,17 +30,16 @@ def column_of_stored(design: Design) -> Ints:
     """The input column of every stored column."""
     terms = design.terms
     column_of_term = np.zeros(terms.n_terms, dtype=np.int64)
-    for column, (first, missing, curve) in enumerate(
-        zip(terms.first_term, terms.missing_term, terms.curve_term, strict=True)
+    for column, (first, missing) in enumerate(
+        zip(terms.first_term, terms.missing_term, strict=True)
     ):
         if first >= 0:
             after = terms.first_term[terms.first_term > first]
-            last = int(after.min()) if len(after) else terms.n_terms
+            last = int(after.min()) if len(after) else terms.first_hinge_term
             column_of_term[first : last if terms.is_category[column] else first + 1] = column
         if missing >= 0:
             column_of_term[missing] = column
-        if curve >= 0:
-            column_of_term[curve] = column
+        column_of_term[terms.hinge_terms(column)] = column
     return column_of_term[design.layout.term]
 
 
@@ -76,15 +75,15 @@ def narrow_leaves(
                 limits[leaf.id][0][own], limits[leaf.id][1][own] = ends
     clips = [on_rows.ClipTask(node, *ends) for node, ends in limits.items()]
     backend.each(on_rows.clip_dense, clips)
-    drawn = list(on_rows.drawn_curves(design).values())
-    if drawn:
+    hinges = on_rows.stored_hinges(design)
+    if hinges:
         tasks = [
-            on_rows.CurvesTask(
-                leaf.id, drawn, leaf.model.center[:n_dense], leaf.model.unit[:n_dense]
+            on_rows.HingesTask(
+                leaf.id, hinges, leaf.model.center[:n_dense], leaf.model.unit[:n_dense]
             )
             for leaf in leaves
         ]
-        backend.each(on_rows.set_curves, tasks)
+        backend.each(on_rows.set_hinges, tasks)
     parent_of = {child: node.model for node in nodes for child in node.children or ()}
     fresh = models.refit(
         [leaf.id for leaf in leaves],

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.fit.splits.candidates import Split
 from glassleaf.fit.splits.find import Node
-from glassleaf.fit.splits.short_numbers import without_noise
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.plan import Plan
 from glassleaf.rows.settings import Settings
 from glassleaf.tables.design import Design, Terms
+from glassleaf.tables.short_numbers import without_noise
 from glassleaf.tables.table import Column
 from glassleaf.tree.tree import LEAF, Candidates, CustomLeaves, TrainingRecord, Tree
 
@@ -28,6 +29,8 @@ def to_tree(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Setti
     clamps = _no_clamps(nodes, plan.design)
     if settings.clamp and settings.is_linear:
         clamps = _clamps(backend, nodes, plan.design)
+    if settings.transform == "cut":
+        plan, clamps = _ranges_of_cuts(plan, clamps)
     if settings.weak_model is None:
         coef, intercept, custom = _linear_leaves(nodes, plan, clamps)
     else:
@@ -50,6 +53,8 @@ def to_tree(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Setti
         intercept=intercept,
         clamp_low=clamps[0],
         clamp_high=clamps[1],
+        score_low=np.full_like(intercept, -np.inf),
+        score_high=np.full_like(intercept, np.inf),
         n_samples=np.array([node.model.count for node in nodes]),
         weight=np.array([node.model.weight for node in nodes]),
         gain=squared * np.array([s.gain if s else 0.0 for s in splits]),
@@ -74,7 +79,7 @@ def _linear_leaves(nodes: Sequence[Node], plan: Plan, clamps: tuple[Floats, Floa
         weights, constant = node.model.raw_parameters()
         coef[node.id][:, plan.design.layout.term] = scale * weights
         intercept[node.id] = scale * constant + plan.units.center
-    _fold_straight_curves(coef, intercept, plan.design.terms, *clamps)
+    _fold_straight_hinges(coef, intercept, plan.design.terms, *clamps)
     return (coef[:, 0], intercept[:, 0], None) if n_outputs == 1 else (coef, intercept, None)
 
 
@@ -86,23 +91,21 @@ def _custom_leaves(nodes: Sequence[Node], plan: Plan, weak_model: WeakModel) -> 
     return np.zeros((len(nodes), 0)), np.full(len(nodes), np.nan), custom
 
 
-def _fold_straight_curves(
+def _fold_straight_hinges(
     coef: Floats, intercept: Floats, terms: Terms, low: Floats, high: Floats
 ) -> None:
-    """Where a node sees no bend of a curve, let the column's own coefficient say its slope.
+    """Where a node sees no bend of a hinge, let the column's own coefficient say its slope.
 
     The two would only add up to it: predictions stay as they are.
     """
-    for column in np.flatnonzero(terms.curve_term >= 0).tolist():
-        curve, line, bend = terms.curve(column), terms.first_term[column], terms.curve_term[column]
-        assert curve is not None
-        for node in range(len(coef)):
-            straight = curve.straight_between(low[node, column], high[node, column])
-            if straight is not None:
-                slope, constant = straight
-                coef[node, :, line] += slope * coef[node, :, bend]
-                intercept[node] += constant * coef[node, :, bend]
-                coef[node, :, bend] = 0.0
+    for column in terms.bent:
+        line = terms.first_term[column]
+        for term, at in zip(terms.hinge_terms(column), terms.hinges(column), strict=True):
+            above, below = low[:, column] >= at, high[:, column] <= at
+            slope = np.where(above[:, None], coef[:, :, term], 0.0)
+            coef[:, :, line] += slope
+            intercept -= at * slope
+            coef[above | below, :, term] = 0.0
 
 
 # --- how far columns reached ---------------------------------------------------------------------
@@ -135,6 +138,21 @@ def _clamps(backend: Backend, nodes: Sequence[Node], design: Design) -> tuple[Fl
     return low, high
 
 
+def _ranges_of_cuts(
+    plan: Plan, clamps: tuple[Floats, Floats]
+) -> tuple[Plan, tuple[Floats, Floats]]:
+    """Say a transform that only cuts as a range of the column in all nodes."""
+    terms = plan.design.terms
+    low, high = clamps[0].copy(), clamps[1].copy()
+    for column in np.flatnonzero(np.diff(terms.first_knot)).tolist():
+        first, last = terms.knot_x[terms.first_knot[column] : terms.first_knot[column + 1]]
+        if first > plan.low[column]:
+            low[:, column] = np.maximum(low[:, column], first)
+        if last < plan.high[column]:
+            high[:, column] = np.minimum(high[:, column], last)
+    return replace(plan, design=replace(plan.design, terms=terms.without_knots())), (low, high)
+
+
 # --- what training saw ---------------------------------------------------------------------------
 
 
@@ -143,10 +161,10 @@ def _training_record(
 ) -> TrainingRecord:
     """Records of every node, kept beside the tree for those who explain it."""
     target = _mean_targets(backend, nodes, plan, settings.n_classes, settings.loss.positive)
-    bend = _curve_covariances(backend, nodes, plan.design)
+    covariance = _covariances(backend, nodes, plan.design)
     candidates = _candidates(nodes, plan.columns, plan.units.scale)
     mean, spread = _moments(nodes, plan.design)
-    return TrainingRecord(mean, spread, target, plan.low, plan.high, candidates, bend)
+    return TrainingRecord(mean, spread, target, plan.low, plan.high, candidates, covariance)
 
 
 def _moments(nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:
@@ -181,35 +199,32 @@ def _mean_targets(
     return np.asarray(mean if positive else mean[:, ::-1])
 
 
-def _curve_covariances(backend: Backend, nodes: Sequence[Node], design: Design) -> Floats:
-    """Covariance of every column's term and its curve in every node, 0 for columns without one.
+def _covariances(backend: Backend, nodes: Sequence[Node], design: Design) -> Floats:
+    """Covariance of every pair of terms that are functions of one number, in every node.
 
     Narrowed leaves, and the nodes above them, have that of the clamped rows.
     """
-    columns = np.flatnonzero(design.terms.curve_term >= 0)
-    out = np.zeros((len(nodes), len(design.terms.curve_term)))
-    if not len(columns):
+    place_of = {int(term): place for place, term in enumerate(design.layout.term)}
+    pairs = [(place_of[one], place_of[other]) for one, other in design.terms.pairs.tolist()]
+    out, mean = np.zeros((len(nodes), len(pairs))), np.zeros((len(nodes), 2, len(pairs)))
+    if not pairs:
         return out
-    drawn = list(on_rows.drawn_curves(design).values())
-    place, source = np.array([(own.place, own.source) for own in drawn]).T
+    both = np.array(pairs).T
     leaves = [node for node in nodes if node.children is None]
-    tasks = [on_rows.CurveProductsTask(node.id, drawn) for node in leaves]
-    sums = backend.sum(on_rows.curve_products, tasks)
+    sums = backend.sum(
+        on_rows.column_products, [on_rows.ProductsTask(node.id, pairs) for node in leaves]
+    )
     weight = np.array([node.model.weight for node in nodes])
-    mean = np.zeros((len(nodes), 2, len(columns)))
     for node, total in zip(leaves, sums, strict=True):
-        model, (curve, own, product) = node.model, total.T / node.model.weight
-        unit = model.unit[place] * model.unit[source]
-        out[node.id, columns] = unit * (product - curve * own)
-        mean[node.id, 0] = model.center[place] + model.unit[place] * curve
-        mean[node.id, 1] = model.center[source] + model.unit[source] * own
+        model, (one, other, product) = node.model, total.T / node.model.weight
+        out[node.id] = model.unit[both].prod(axis=0) * (product - one * other)
+        mean[node.id] = model.center[both] + model.unit[both] * [one, other]
     for node in reversed(nodes):  # children come after their parents
         if node.children is not None:
             below = list(node.children)
             share = weight[below] / weight[below].sum()
             mean[node.id] = np.tensordot(share, mean[below], axes=1)
-            apart = (mean[below] - mean[node.id]).prod(axis=1)
-            out[node.id, columns] = share @ (out[below][:, columns] + apart)
+            out[node.id] = share @ (out[below] + (mean[below] - mean[node.id]).prod(axis=1))
     return out
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
-from glassleaf.fit.curves import with_curves
-from glassleaf.fit.differences import learn_path, shortest_good
 from glassleaf.fit.finish import narrow_leaves, rounded, shorten_leaves
 from glassleaf.fit.grow import grow
+from glassleaf.fit.hinges import with_hinges
 from glassleaf.fit.models.custom import CustomModels
 from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.models.protocol import Models
+from glassleaf.fit.path.learn import learn_path, shortest_good
 from glassleaf.fit.prune import prune_by_held_out, prune_weakest
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.to_tree import to_tree
@@ -65,7 +65,7 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
     plan = learn(backend, names, roles, settings)
     backend.become(build_rows, plan, settings.vector_width, settings.n_threads)
     if settings.curves and settings.is_linear:
-        plan = with_curves(backend, plan, roles, settings)
+        plan = with_hinges(backend, plan, roles, settings)
     models = _models(backend, plan, roles, settings)
     nodes = grow(backend, models, plan, settings)
     if models.linear is not None:

@@ -270,13 +270,13 @@ def _design(
         changed = {j: (knots[j], own) for j, own in zip(knots, summaries, strict=True)}
     first = found[0]
     n_rows = first.n_rows if isinstance(first, NumericSummary) else sum(_counts(first, columns[0]))
-    planner = DesignPlanner(n_rows, len(columns))
+    planner = DesignPlanner(n_rows, len(columns), settings.max_numbers is not None)
     for j, own in enumerate(found):
         if isinstance(own, CategorySummary):
             if roles.leaves[j]:
                 planner.add_categories(j, _counts(own, columns[j]))
         elif roles.leaves[j]:
-            planner.add_numeric(j, own, changed.get(j), settings.transform == "auto")
+            planner.add_numeric(j, own, changed.get(j), settings.transform in ("auto", "cut"))
         else:
             planner.skip_numeric(j)
     if planner.undecided:

@@ -15,7 +15,14 @@ from glassleaf.checks import row_weights
 from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.explain import explain
-from glassleaf.explanations.formulas import formula, function_lists, link_text, without_ends
+from glassleaf.explanations.formulas import (
+    SCALES_INTRO,
+    formula,
+    limit_texts,
+    link_text,
+    scale_texts,
+    without_ends,
+)
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.scores import (
@@ -296,9 +303,11 @@ def _leaf_part(explanation: ModelExplanation, max_terms: int | None) -> str:
             ]
         )  # fmt: skip
     out = table(["leaf", "rule", "rows", "target", "score"], rows)
-    for intro, texts in function_lists(explanation, max_terms):
-        out += f"\n\n{escaped(intro, 500)}:\n\n"
-        out += "\n".join(f"- {escaped(text, 4000)}" for text in texts)
+    for text in limit_texts(explanation):
+        out += f"\n\n{escaped(text, 500)}"
+    scales = [f"- {escaped(text, 4000)}" for text in scale_texts(explanation, max_terms).values()]
+    if scales:
+        out += f"\n\n{escaped(SCALES_INTRO, 500)}:\n\n" + "\n".join(scales)
     return out
 
 

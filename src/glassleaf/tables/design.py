@@ -3,8 +3,9 @@
 A model has one *term* per numeric column, one per category of a categorical column, and one per
 column with missing values ("is missing"). The term of a numeric column is its value, or a monotone
 transform of it (see ``transforms``); where it is missing, the term's mean. A numeric column that
-bends has one more: a curve through its term (see ``curves``). Terms are numbered in column order,
-then come the "is missing" ones of numeric columns, then the curves.
+bends has one more for every bend, a hinge: how far its term lies above some place, 0 below it.
+Terms are numbered in column order, then come the "is missing" ones of numeric columns, then the
+hinges.
 
 In memory a term is one of three things:
 
@@ -24,14 +25,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.tables.compressed import Entries
+from glassleaf.tables.short_numbers import shortest_between
 from glassleaf.tables.summaries import Moments, NumericSummary
-from glassleaf.tables.transforms import Knots, PiecewiseLinear
+from glassleaf.tables.transforms import Knots
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +49,8 @@ _CONSTANT_SHARE = 1e-12
 _TINY = 1e-307
 
 
+# How far a short number for missing values may lie from the mean, in spreads.
+_NEAR_THE_MEAN = 0.05
 # How much more a column must explain than its transform to be left as it is.
 _CLEARLY_MORE = 0.005
 # Collinear columns are no obstacle to that comparison.
@@ -59,9 +65,9 @@ class Terms:
     ``first_knot[j + 1]`` (exclusive), the piecewise linear function through the points
     ``(knot_x, knot_z)``, constant beyond them. ``fill`` is the term of a missing number.
 
-    Where ``curve_term[j]`` is not -1, that term is a function of column j's own term: the piecewise
-    linear one through the points ``(point_x, point_z)`` from ``first_point[j]`` to
-    ``first_point[j + 1]``. In a leaf that clamps the column, it is one of the clamped term.
+    The last terms are hinges. Those of column j are ``first_hinge[j]`` to ``first_hinge[j + 1]``
+    (exclusive), at ascending places: hinge h is ``max(0, z - hinge_at[h])``, where z is the
+    column's own term, filled where it is missing, and clamped in a leaf that clamps the column.
     """
 
     first_term: NDArray[np.int64]
@@ -72,33 +78,54 @@ class Terms:
     first_knot: NDArray[np.int64]
     knot_x: Floats
     knot_z: Floats
-    curve_term: NDArray[np.int64]
-    first_point: NDArray[np.int64]
-    point_x: Floats
-    point_z: Floats
+    first_hinge: NDArray[np.int64]
+    hinge_at: Floats
 
-    def curve(self, column: int) -> PiecewiseLinear | None:
-        """The curve of a column as a function of its term, None where it has none."""
-        here = slice(self.first_point[column], self.first_point[column + 1])
-        if here.start == here.stop:
-            return None
-        return PiecewiseLinear(self.point_x[here], self.point_z[here])
+    @property
+    def first_hinge_term(self) -> int:
+        """The term of the first hinge; all later terms are hinges too."""
+        return self.n_terms - len(self.hinge_at)
 
-    def with_curves(self, curves: Mapping[int, PiecewiseLinear]) -> Terms:
-        """The same terms and, last, one for the curve of each of some columns."""
-        curve_term = np.full(len(self.first_term), -1, dtype=np.int64)
-        curve_term[list(curves)] = self.n_terms + np.arange(len(curves))
-        columns = sorted(curves)
-        none = np.zeros(0)
-        n_points = [len(curves[j].x) if j in curves else 0 for j in range(len(curve_term))]
+    def hinges(self, column: int) -> Floats:
+        """The places of a column's hinges, ascending."""
+        return self.hinge_at[self.first_hinge[column] : self.first_hinge[column + 1]]
+
+    def hinge_terms(self, column: int) -> list[int]:
+        """The terms of a column's hinges, in the order of their places."""
+        first = self.first_hinge_term
+        return list(
+            range(first + self.first_hinge[column], first + int(self.first_hinge[column + 1]))
+        )
+
+    @property
+    def bent(self) -> list[int]:
+        """The columns that have hinges."""
+        return [int(column) for column in np.flatnonzero(np.diff(self.first_hinge))]
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """Every two terms that are functions of one number: a column's line and its hinges."""
+        out: list[tuple[int, int]] = []
+        for column in self.bent:
+            own = [int(self.first_term[column]), *self.hinge_terms(column)]
+            out += combinations(own, 2)
+        return np.array(out, dtype=np.int64).reshape(-1, 2)
+
+    def with_hinges(self, places: Mapping[int, Sequence[float]]) -> Terms:
+        """The same terms and, last, hinges of some columns; there are none yet."""
+        own = [sorted(places.get(column, ())) for column in range(len(self.first_term))]
+        at = np.array([place for found in own for place in found], dtype=np.float64)
         return replace(
             self,
-            n_terms=self.n_terms + len(columns),
-            curve_term=curve_term,
-            first_point=np.cumsum([0, *n_points]),
-            point_x=np.concatenate([none, *(curves[j].x for j in columns)]),
-            point_z=np.concatenate([none, *(curves[j].z for j in columns)]),
+            n_terms=self.n_terms + len(at),
+            first_hinge=np.cumsum([0, *map(len, own)]),
+            hinge_at=at,
         )
+
+    def without_knots(self) -> Terms:
+        """The same terms of columns that are not transformed."""
+        none = np.zeros(0)
+        return replace(self, first_knot=np.zeros_like(self.first_knot), knot_x=none, knot_z=none)
 
     def knots(self, column: int) -> Knots | None:
         """The transform of a column, None where its term is the value itself."""
@@ -115,6 +142,15 @@ class Terms:
             assert knots is not None
             out[:, column] = knots(X[:, column])
         return out
+
+
+class Hinge(NamedTuple):
+    """A bend of a numeric column at a value of its term; about its mean and spread."""
+
+    column: int
+    at: float
+    center: float
+    scale: float
 
 
 @dataclass(frozen=True)
@@ -273,19 +309,25 @@ class Design:
     sparse: tuple[NumberTerm | CategoryTerms, ...] = ()
     number_of_sparse: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
 
-    def with_curves(self, curves: Mapping[int, PiecewiseLinear]) -> Design:
-        """The same design and, as its last dense columns, the curves of some columns."""
+    def with_hinges(self, hinges: Sequence[Hinge]) -> Design:
+        """The same design and, as its last dense columns, hinges in this order."""
+        places: dict[int, list[float]] = {}
+        for hinge in hinges:
+            places.setdefault(hinge.column, []).append(hinge.at)
+        terms = self.terms.with_hinges(places)
+        own = [
+            terms.hinge_terms(hinge.column)[terms.hinges(hinge.column).tolist().index(hinge.at)]
+            for hinge in hinges
+        ]
         layout, n_dense = self.layout, self.layout.n_dense
-        own = self.terms.n_terms + np.arange(len(curves))
-        term = np.concatenate([layout.term[:n_dense], own, layout.term[n_dense:]])
         wider = replace(
             layout,
-            n_dense=n_dense + len(curves),
-            term=term,
-            center=np.concatenate([layout.center, np.zeros(len(curves))]),
-            scale=np.concatenate([layout.scale, np.ones(len(curves))]),
+            n_dense=n_dense + len(own),
+            term=np.concatenate([layout.term[:n_dense], own, layout.term[n_dense:]]).astype(int),
+            center=np.concatenate([layout.center, [hinge.center for hinge in hinges]]),
+            scale=np.concatenate([layout.scale, [hinge.scale for hinge in hinges]]),
         )
-        return replace(self, layout=wider, terms=self.terms.with_curves(curves))
+        return replace(self, layout=wider, terms=terms)
 
     def numeric_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The numeric input columns of the models, and the stored column that holds each."""
@@ -301,8 +343,9 @@ class Design:
 class DesignPlanner:
     """Takes what is known of every column, in column order, and lays out the design."""
 
-    def __init__(self, n_rows: int, n_columns: int) -> None:
+    def __init__(self, n_rows: int, n_columns: int, has_short_fills: bool = False) -> None:
         self._n_rows = n_rows
+        self._has_short_fills = has_short_fills
         self._first_term = np.full(n_columns, -1)
         self._is_category = np.zeros(n_columns, dtype=np.bool_)
         self._missing_term = np.full(n_columns, -1)
@@ -343,16 +386,16 @@ class DesignPlanner:
         self._first_term[column] = term
         self._n_terms += 1
         if transformed is not None and or_plain:
-            plain = _number_term(term, column, found.moments)
-            changed = _number_term(term, column, transformed[1].moments, transformed[0])
+            plain = self._number_term(term, column, found.moments)
+            changed = self._number_term(term, column, transformed[1].moments, transformed[0])
             self.undecided.append((plain, changed))
             return
         knots, known = (None, found) if transformed is None else transformed
         self._knots[column] = knots
-        self._fill[column] = mean = known.moments.mean
-        n_filled = known.n_missing if mean != 0.0 else 0
-        is_indicator = known.only_ones and (not n_filled or mean == 1.0)
-        own = _number_term(term, column, known.moments, knots)
+        own = self._number_term(term, column, known.moments, knots)
+        self._fill[column] = own.fill
+        n_filled = known.n_missing if own.fill != 0.0 else 0
+        is_indicator = known.only_ones and (not n_filled or own.fill == 1.0)
         self._store(own, known.n_nonzero + n_filled, is_indicator)
 
     def settle(self, gram: Floats, product: Floats) -> None:
@@ -395,12 +438,21 @@ class DesignPlanner:
         else:
             self._dense.append(item)
 
+    def _number_term(
+        self, term: int, column: int, moments: Moments, knots: Knots | None = None
+    ) -> NumberTerm:
+        mean, spread = moments.mean, moments.spread
+        is_constant = spread <= max(_CONSTANT_SHARE * np.hypot(mean, spread), _TINY)
+        away = _NEAR_THE_MEAN * spread if self._has_short_fills and not is_constant else 0.0
+        fill = shortest_between(mean - away, mean + away) if away > 0 else mean
+        return NumberTerm(term, column, False, knots, fill, mean, 0.0 if is_constant else spread)
+
     def build(self) -> Design:
         """Lay out everything that was added."""
         for column, found in self._missing:
             term = self._missing_term[column] = self._n_terms
             self._n_terms += 1
-            item = replace(_number_term(term, column, found.missing), of_missing=True)
+            item = replace(self._number_term(term, column, found.missing), of_missing=True)
             self._store(item, found.n_missing, is_indicator=True)
         none = np.zeros(0)
         terms = Terms(
@@ -412,9 +464,7 @@ class DesignPlanner:
             np.cumsum([0, *(len(knots.x) if knots else 0 for knots in self._knots)]),
             np.concatenate([none, *(knots.x for knots in self._knots if knots)]),
             np.concatenate([none, *(knots.z for knots in self._knots if knots)]),
-            np.full(len(self._knots), -1),
             np.zeros(len(self._knots) + 1, dtype=np.int64),
-            none,
             none,
         )
         n_sparse = len(self._frequency)
@@ -438,11 +488,3 @@ class DesignPlanner:
             scale=np.array([item.scale or 1.0 for item in self._dense]),
         )
         return Design(layout, terms, tuple(self._dense), tuple(self._sparse), number)
-
-
-def _number_term(
-    term: int, column: int, moments: Moments, knots: Knots | None = None
-) -> NumberTerm:
-    mean, spread = moments.mean, moments.spread
-    is_constant = spread <= max(_CONSTANT_SHARE * np.hypot(mean, spread), _TINY)
-    return NumberTerm(term, column, False, knots, mean, mean, 0.0 if is_constant else spread)

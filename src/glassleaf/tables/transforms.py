@@ -2,9 +2,11 @@
 
 A transform is a piecewise linear function given by *knots*: ``x`` ascending, ``z`` the value at
 each, constant beyond the first and the last. It is learned from the bins of a column and needs no
-pass over the rows. Two kinds:
+pass over the rows. Three kinds:
 
 * ``winsor`` cuts the tails: a value beyond the 1 % or 99 % quantile counts as that quantile;
+* ``cut`` does so where tails are heavy, at a short number near the quantile, and only on the side
+  that reaches far beyond it: a formula then says ``min(x, 500)``;
 * ``rank`` replaces a value by the normal score of its rank (van der Waerden): the share of rows
   below it, as the quantile of a standard normal variable. Tails of any weight become harmless.
 
@@ -22,11 +24,16 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from glassleaf import _kernels
+from glassleaf.tables.short_numbers import shortest_between
 
 Floats = NDArray[np.float64]
 
-TRANSFORMS = {kind: kind for kind in ("none", "winsor", "rank", "auto")}
+TRANSFORMS = {kind: kind for kind in ("none", "cut", "winsor", "rank", "auto")}
 _TAIL = 0.01
+# How far a cut may lie from the quantile, as a share of the rows, so that it is a short number.
+_MOVE = 0.005
+# A side is cut if it reaches this many times farther from the median than its quantile does.
+_FAR = 1.5
 # A distribution with a larger kurtosis than this, that of an exponential one, has heavy tails.
 _HEAVY = 9.0
 # A transform must say this much more about the target than what is simpler.
@@ -128,6 +135,8 @@ def learn_knots(column: Distribution, kind: str, slope: Floats | None) -> Knots 
     """
     if kind == "winsor":
         return winsor_knots(column)
+    if kind == "cut":
+        return cut_knots(column)
     if kind == "rank" or slope is None:
         return rank_knots(column)
     return _best_knots(column, slope)
@@ -172,6 +181,24 @@ def winsor_knots(column: Distribution) -> Knots | None:
     """Values beyond the outer quantiles count as these; None where that leaves no two values."""
     ends = np.array([column.quantile(_TAIL), column.quantile(1 - _TAIL)])
     return Knots(ends, ends) if ends[0] < ends[1] else None
+
+
+def cut_knots(column: Distribution) -> Knots | None:
+    """Far values of heavy tails count as a short number near the quantile, else None.
+
+    A side that is not cut ends at the column's farthest value.
+    """
+    if not has_heavy_tails(column):
+        return None
+    middle = column.quantile(0.5)
+    ends = [float(column.lower[0]), float(column.upper[-1])]
+    cuts = []
+    for end, share in zip(ends, (_TAIL, 1 - _TAIL), strict=True):
+        quantile = column.quantile(share)
+        is_far = abs(end - middle) > _FAR * abs(quantile - middle)
+        between = column.quantile(share - _MOVE), column.quantile(share + _MOVE)
+        cuts.append(shortest_between(*between) if is_far else end)
+    return Knots(np.array(cuts), np.array(cuts)) if ends != cuts and cuts[0] < cuts[1] else None
 
 
 def rank_knots(column: Distribution) -> Knots | None:

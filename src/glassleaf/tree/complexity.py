@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +14,20 @@ from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
 
+# Numbers of a model beyond which nobody reads on.
+LONGEST = 200
+# Differences between nodes are known to within this share.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Complexity:
     """Numbers to read of a whole model, by what they are, and of one row's prediction.
 
     ``parts`` counts the thresholds of splits, the categories that splits name, intercepts,
-    coefficients, the points of curves and the knots of transforms (two numbers each, or one where
-    a value is only cut), the ranges that columns are held in, and what missing numbers count as.
+    coefficients, the places of bends, the knots of transforms (two numbers each, or one where a
+    value is only cut), the ranges that columns are held in, the limits of scores, and what missing
+    numbers count as.
     Where leaves share their formula, intercepts and coefficients are counted once, and again only
     where a node differs. ``per_row`` is the largest number that a single prediction needs.
     """
@@ -45,7 +52,6 @@ def count_numbers(tree: Tree) -> Complexity:
         for j in range(len(tree.columns))
         if _is_numeric(terms, j) and is_used[_own_terms(terms, j)].any()
     ]
-    curves = [j for j in lines if terms.curve_term[j] >= 0 and is_used[terms.curve_term[j]]]
     inner = np.flatnonzero(tree.left != LEAF).tolist()
     told = min(_told_apart(tree), _told_by_differences(tree), key=sum)
     parts = {
@@ -53,9 +59,10 @@ def count_numbers(tree: Tree) -> Complexity:
         "categories": sum(split_price(tree, n) for n in inner if tree.first_category[n] >= 0),
         "intercepts": told[0],
         "coefficients": told[1],
-        "curve points": sum(curve_price(terms, j) for j in curves),
+        "bends": int(is_used[terms.first_hinge_term :].sum()),
         "knots": sum(knot_price(terms, j) for j in lines),
         "ranges": sum(_range_price(tree, coef, leaves, j) for j in lines),
+        "limits": _limits_price(tree, leaves),
         "fills": sum(fill_price(terms, j) for j in lines),
     }
     parent = tree.parent.tolist()
@@ -65,25 +72,58 @@ def count_numbers(tree: Tree) -> Complexity:
 
 
 def shares_formula(tree: Tree) -> bool:
-    """Whether it takes fewer numbers to say what differs than to say every leaf's model."""
-    return sum(_told_by_differences(tree)) < sum(_told_apart(tree))
+    """Whether it takes fewer numbers to say what differs than to say every leaf's model.
+
+    A single leaf has the formula for all rows, if that is short enough to be read.
+    """
+    told = sum(_told_apart(tree))
+    if tree.n_leaves == 1:
+        return told <= LONGEST
+    return sum(_told_by_differences(tree)) < told
 
 
 def _told_apart(tree: Tree) -> tuple[int, int]:
     """Intercepts and coefficients, if every leaf's model is told by itself."""
     leaves = tree.left == LEAF
-    return tree.intercept[leaves].size, int(np.count_nonzero(tree.coef[leaves]))
+    coef = tree.coef[leaves]
+    return tree.intercept[leaves].size, int(np.count_nonzero(coef)) - _n_held(coef, tree.terms)
 
 
 def _told_by_differences(tree: Tree) -> tuple[int, int]:
     """The same, if the root's model is told, and at every other node what differs."""
     parent = tree.parent[1:]
     intercepts = np.count_nonzero(tree.intercept[1:] != tree.intercept[parent])
-    coefs = np.count_nonzero(tree.coef[1:] != tree.coef[parent])
-    return (
-        tree.intercept[0].size + int(intercepts),
-        int(np.count_nonzero(tree.coef[0])) + int(coefs),
+    coef = tree.coef.reshape(tree.node_count, -1, tree.terms.n_terms)
+    differences = np.concatenate([coef[:1], coef[1:] - coef[parent]])
+    told = np.count_nonzero(differences) - _n_held(differences, tree.terms)
+    return tree.intercept[0].size + int(intercepts), int(told)
+
+
+def _n_held(coef: Floats, terms: Terms) -> int:
+    """How often a number's line ends at its hinges, and is no number to read of its own."""
+    rows = coef.reshape(-1, terms.n_terms)
+    return sum(
+        bool(held_hinges(row[terms.first_term[column]], row[terms.hinge_terms(column)]))
+        for column in terms.bent
+        for row in rows
     )
+
+
+def held_hinges(line: float, hinges: Floats) -> tuple[int, ...]:
+    """The hinges that undo a line together, so that it reads ``c * min(x, place)``; none if ().
+
+    With several, the line is a sum of such terms: each hinge has minus the coefficient of one.
+
+    >>> held_hinges(3.0, np.array([-1.0, 0.5, -2.0])), held_hinges(3.0, np.array([-1.0, 0.0]))
+    ((0, 2), ())
+    """
+    used = np.flatnonzero(hinges).tolist()
+    if line:
+        for size in range(1, len(used) + 1):
+            for own in combinations(used, size):
+                if abs(line + sum(hinges[k] for k in own)) <= _ROUNDING * abs(line):
+                    return own
+    return ()
 
 
 # --- prices --------------------------------------------------------------------------------------
@@ -120,11 +160,6 @@ def fill_price(terms: Terms, column: int) -> int:
     return int(terms.missing_term[column] >= 0)
 
 
-def curve_price(terms: Terms, column: int) -> int:
-    """Two numbers for every point."""
-    return int(2 * (terms.first_point[column + 1] - terms.first_point[column]))
-
-
 def _range_price(tree: Tree, coef: Floats, leaves: Sequence[int], column: int) -> int:
     """Ends of the ranges in which leaves hold a column; the same ends count once."""
     own = _own_terms(tree.terms, column)
@@ -135,6 +170,15 @@ def _range_price(tree: Tree, coef: Floats, leaves: Sequence[int], column: int) -
     return int(np.isfinite(np.array(ends)).sum())
 
 
+def _limits_price(tree: Tree, leaves: Sequence[int]) -> int:
+    """Ends of what scores are held in; the same ends count once."""
+    ends = {
+        (tuple(np.ravel(tree.score_low[leaf])), tuple(np.ravel(tree.score_high[leaf])))
+        for leaf in leaves
+    }
+    return int(np.isfinite(np.array(list(ends))).sum())
+
+
 # --- odds and ends -------------------------------------------------------------------------------
 
 
@@ -143,15 +187,15 @@ def _is_numeric(terms: Terms, column: int) -> bool:
 
 
 def _own_terms(terms: Terms, column: int) -> list[int]:
-    """The line of a number, and its curve."""
-    curve = int(terms.curve_term[column])
-    return [int(terms.first_term[column]), *([curve] if curve >= 0 else [])]
+    """The line of a number, and its hinges."""
+    return [int(terms.first_term[column]), *terms.hinge_terms(column)]
 
 
 def _numbers_of_row(
     tree: Tree, coef: Floats, parent: Sequence[int], leaf: int, lines: Sequence[int]
 ) -> int:
-    total = coef.shape[1] + int(np.count_nonzero(coef[leaf]))
+    total = coef.shape[1] + int(np.count_nonzero(coef[leaf])) + _limits_price(tree, [leaf])
+    total -= _n_held(coef[leaf], tree.terms)
     node = leaf
     while parent[node] >= 0:
         node = parent[node]
@@ -161,7 +205,5 @@ def _numbers_of_row(
             total += column_price(tree.terms, column)
             ends = tree.clamp_low[leaf, column], tree.clamp_high[leaf, column]
             total += int(np.isfinite(ends).sum())
-            curve = tree.terms.curve_term[column]
-            if curve >= 0 and coef[leaf][:, curve].any():
-                total += curve_price(tree.terms, column)
+            total += int(coef[leaf][:, tree.terms.hinge_terms(column)].any(axis=0).sum())
     return int(total)

@@ -22,7 +22,7 @@ class Step:
     Entry k is what the model of ``node[k]`` has more than its parent's, in the given output and
     term. ``loss`` is the mean loss of the training rows, ``validated`` that of rows which a model
     of this length was not learned on, and ``error`` the standard error of how much worse it is than
-    that of the best step.
+    that of the best step. ``limits`` are the ends beyond which a score counts as the end.
     """
 
     numbers: int
@@ -33,6 +33,7 @@ class Step:
     output: Ints
     term: Ints
     value: Floats
+    limits: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,13 @@ def with_differences(tree: Tree, step: Step) -> Tree:
         above = models[above_node]
         # What does not differ is the same to the last bit.
         models[node] = np.where(is_own[node], above + models[node], above)
-    everywhere = np.full_like(tree.clamp_low, np.inf)
+    low, high = step.limits or (-np.inf, np.inf)
     short = replace(
         tree,
+        score_low=np.full_like(tree.intercept, low),
+        score_high=np.full_like(tree.intercept, high),
         coef=models[:, :, :-1].reshape(tree.coef.shape),
         intercept=models[:, :, -1].reshape(tree.intercept.shape),
-        clamp_low=-everywhere,
-        clamp_high=everywhere,
     )
     return _without_needless_splits(short, is_own.any(axis=(1, 2)))
 
@@ -96,7 +97,7 @@ def _taken(tree: Tree, kept: Ints, is_leaf: NDArray[np.bool_]) -> Tree:
     closed = is_leaf[kept]
     per_node = (
         "missing_left", "unknown_left", "coef", "intercept", "clamp_low", "clamp_high",
-        "n_samples", "weight", "loss",
+        "score_low", "score_high", "n_samples", "weight", "loss",
     )  # fmt: skip
     changed = {name: getattr(tree, name)[kept] for name in per_node}
     record = tree.training_record

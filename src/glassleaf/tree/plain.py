@@ -27,15 +27,13 @@ _LINKS = {"squared_error": "identity", "huber": "identity", "poisson": "log", "g
 class PlainColumn:
     """An input column; ``knots`` are the points of its transform, ``fill`` its term if missing.
 
-    ``curve`` are the points of one more function, of the column's term; see :class:`PlainTerm`.
-    Both are linear between their points and constant beyond them; without points there is none.
+    A transform is linear between its points and constant beyond them; without points there is none.
     """
 
     name: str
     categories: tuple[Label, ...] | None
     knots: Points
     fill: float
-    curve: Points
 
     @property
     def is_category(self) -> bool:
@@ -64,14 +62,15 @@ class PlainTerm:
     """What a column adds in a leaf, one number per output; empty where it adds nothing.
 
     ``missing`` is added where the value is missing; for numbers, ``slope`` times the transformed
-    value (or ``fill``) within ``low`` .. ``high``, and ``bend`` times the column's curve of that
-    same value; or what its category has in ``categories``.
+    value (or ``fill``) within ``low`` .. ``high``, and for each of ``bends``, (place, numbers), its
+    numbers times how far that same value lies above the place; or what its category has in
+    ``categories``.
     """
 
     column: int
     missing: Numbers
     slope: Numbers
-    bend: Numbers
+    bends: tuple[tuple[float, Numbers], ...]
     low: float
     high: float
     categories: dict[int, Numbers]
@@ -79,7 +78,7 @@ class PlainTerm:
     @property
     def of_value(self) -> bool:
         """Whether it depends on the number itself, not only on whether it is missing."""
-        return bool(self.slope or self.bend)
+        return bool(self.slope or self.bends)
 
     @property
     def is_clamped(self) -> bool:
@@ -88,12 +87,18 @@ class PlainTerm:
 
 @dataclass(frozen=True)
 class PlainLeaf:
-    """The model of a leaf."""
+    """The model of a leaf: its sum counts as ``low`` or ``high`` where it lies beyond these."""
 
     node: int
     terms: tuple[PlainTerm, ...]
     intercept: Numbers
+    low: Numbers
+    high: Numbers
     n_samples: int
+
+    @property
+    def is_limited(self) -> bool:
+        return max(self.low) > -inf or min(self.high) < inf
 
 
 @dataclass(frozen=True)
@@ -134,11 +139,6 @@ class PlainModel:
         """Positions of the columns whose numbers some leaf reads."""
         return sorted({t.column for leaf in self.leaves for t in leaf.terms if t.of_value})
 
-    @property
-    def bent(self) -> list[int]:
-        """Positions of the columns whose curves some leaf reads."""
-        return sorted({t.column for leaf in self.leaves for t in leaf.terms if t.bend})
-
     def paths(self) -> Iterator[tuple[PlainLeaf, list[tuple[PlainSplit, bool]]]]:
         """Every leaf, from left to right, with the splits above it and whether it lies left."""
         waiting: list[tuple[int, list[tuple[PlainSplit, bool]]]] = [(0, [])]
@@ -176,17 +176,12 @@ def from_document(document: Document) -> PlainModel:
 
 def _column(document: Document, j: int) -> PlainColumn:
     column, terms = document["columns"][j], document["terms"]
-
-    def points(what: str) -> Points:
-        here = slice(terms[f"first_{what}"][j], terms[f"first_{what}"][j + 1])
-        return tuple(zip(terms[f"{what}_x"][here], terms[f"{what}_z"][here], strict=True))
-
+    knots = slice(terms["first_knot"][j], terms["first_knot"][j + 1])
     return PlainColumn(
         column["name"],
         None if column["categories"] is None else tuple(column["categories"]),
-        points("knot"),
+        tuple(zip(terms["knot_x"][knots], terms["knot_z"][knots], strict=True)),
         terms["fill"][j],
-        points("point"),
     )
 
 
@@ -213,6 +208,8 @@ def _leaf(document: Document, node: int) -> PlainLeaf:
         node=node,
         terms=tuple(term for term in terms if term.missing or term.of_value or term.categories),
         intercept=tuple(tree["intercept"][node]),
+        low=tuple(tree["score_low"][node]),
+        high=tuple(tree["score_high"][node]),
         n_samples=tree["n_samples"][node],
     )
 
@@ -221,7 +218,8 @@ def _term(document: Document, node: int, j: int) -> PlainTerm:
     terms, tree = document["terms"], document["tree"]
     coef = tree["coef"][node]
     first, missing = terms["first_term"][j], terms["missing_term"][j]
-    curve = terms["curve_term"][j]
+    hinges = range(terms["first_hinge"][j], terms["first_hinge"][j + 1])
+    first_hinge_term = terms["n_terms"] - len(terms["hinge_at"])
     categories = document["columns"][j]["categories"]
 
     def numbers(term: int) -> Numbers:
@@ -231,11 +229,12 @@ def _term(document: Document, node: int, j: int) -> PlainTerm:
     by_code = {} if categories is None or first < 0 else {
         code: numbers(first + code) for code in range(len(categories))
     }  # fmt: skip
+    bends = ((terms["hinge_at"][h], numbers(first_hinge_term + h)) for h in hinges)
     return PlainTerm(
         column=j,
         missing=numbers(missing) if missing >= 0 else (),
         slope=numbers(first) if first >= 0 and categories is None else (),
-        bend=numbers(curve) if curve >= 0 else (),
+        bends=tuple((at, found) for at, found in bends if found),
         low=tree["clamp_low"][node][j],
         high=tree["clamp_high"][node][j],
         categories={code: found for code, found in by_code.items() if found},

@@ -91,7 +91,7 @@ class Scorer:
         return self._finish(self._sums(self._values(row))[1])
 
     def raw(self, row: Row) -> float | list[float]:
-        """The sum of the leaf's terms: log-odds of the positive class, logarithm, class scores."""
+        """The leaf's score: log-odds of the positive class, logarithm, one score per class."""
         sums = self._sums(self._values(row))[1]
         return sums if self.model.link == "softmax" else sums[0]
 
@@ -133,11 +133,11 @@ class Scorer:
         return [row.get(name) for name in self.names]
 
     def _sums(self, values: Sequence[Any]) -> tuple[int, list[float]]:
-        """The row's leaf and the sum of its terms for every output."""
+        """The row's leaf and its score for every output."""
         nodes, readers, number = self._nodes, self._readers, 0
         while True:
             node = nodes[number]
-            if len(node) == 3:
+            if len(node) == 4:
                 break
             column, goes_left, threshold, missing_left, left, right = node
             value = values[column]
@@ -148,7 +148,7 @@ class Scorer:
             else:
                 to_left = value <= threshold if goes_left is None else goes_left[value]
             number = left if to_left else right
-        _, outputs, intercepts = node
+        _, outputs, intercepts, limits = node
         sums = []
         for adders, intercept in zip(outputs, intercepts, strict=True):
             total = 0.0
@@ -159,14 +159,19 @@ class Scorer:
                 else:
                     total += slope * value
             sums.append(total + intercept)
+        if limits is not None:
+            sums = [
+                min(max(total, low), high) for total, (low, high) in zip(sums, limits, strict=True)
+            ]
         return number, sums
 
 
 def _prepared(node: PlainSplit | PlainLeaf, model: PlainModel) -> tuple[Any, ...]:
-    """A node as the loop wants it: a split in 6 entries, a leaf in 3."""
+    """A node as the loop wants it: a split in 6 entries, a leaf in 4."""
     if isinstance(node, PlainLeaf):
         outputs = tuple(_adders(node, model, k) for k in range(model.n_outputs))
-        return node.node, outputs, node.intercept
+        limits = tuple(zip(node.low, node.high, strict=True)) if node.is_limited else None
+        return node.node, outputs, node.intercept, limits
     categories = model.columns[node.column].categories
     goes_left = None
     if categories is not None:
@@ -186,7 +191,7 @@ def _adders(leaf: PlainLeaf, model: PlainModel, output: int) -> tuple[tuple[int,
             out.append((term.column, None, _category_adder(by_code, missing, column)))
             continue
         slope = term.slope[output] if term.slope else 0.0
-        is_plain = not (column.knots or term.bend or term.is_clamped)
+        is_plain = not (column.knots or term.bends or term.is_clamped)
         adder = _number_adder(term, output, column)
         out.append((term.column, slope if is_plain else None, adder))
     return tuple(out)
@@ -203,11 +208,11 @@ def _category_adder(by_code: dict[int, float], missing: float, column: PlainColu
 
 
 def _number_adder(term: PlainTerm, output: int, column: PlainColumn) -> _Adder:
-    slope, bend = (found[output] if found else 0.0 for found in (term.slope, term.bend))
+    slope = term.slope[output] if term.slope else 0.0
     missing = term.missing[output] if term.missing else 0.0
+    bends = tuple((at, numbers[output]) for at, numbers in term.bends)
     low, high, fill, read = term.low, term.high, column.fill, _reader(column)
     xs, zs = zip(*column.knots, strict=True) if column.knots else ((), ())
-    curve_xs, curve_zs = zip(*column.curve, strict=True) if bend else ((), ())
 
     def adder(total: float, value: Any) -> float:
         if type(value) is not float or value - value != 0.0:  # missing, infinite, no float
@@ -219,7 +224,12 @@ def _number_adder(term: PlainTerm, output: int, column: PlainColumn) -> _Adder:
             z = interpolated(value, xs, zs) if xs else value
         z = low if z < low else high if z > high else z
         total += slope * z
-        return total + bend * interpolated(z, curve_xs, curve_zs) if curve_xs else total
+        bent = 0.0
+        for at, bend in bends:
+            if z <= at:
+                break
+            bent += bend * (z - at)
+        return total + bent
 
     return adder
 

@@ -12,15 +12,17 @@ node i,
   see ``Terms`` for transforms, categories and missing values. With K outputs (classes),
   ``coef[i]`` has the shape (K, terms) and ``intercept[i]`` the length K;
 * the term of numeric column j is clamped to ``clamp_low[i, j] .. clamp_high[i, j]``, infinite
-  where it is not: what training saw in the node, so that the model does not extrapolate. Its curve
-  is a function of the clamped term.
+  where it is not: what training saw in the node, so that the model does not extrapolate. Its
+  hinges are functions of the clamped term;
+* a raw prediction beyond ``score_low[i] .. score_high[i]`` (one number per output, infinite where
+  there is no such limit) counts as that end.
 
 Inner nodes keep the model that chose their split.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,9 +97,9 @@ class TrainingRecord:
     """What training saw in the nodes. Explanations read it; predictions do not.
 
     ``mean[i], spread[i]`` are those of the terms in node i (none for models of your own),
-    ``bend[i, j]`` the covariance of column j's term and its curve there, 0 without one.
-    ``target[i]`` is the mean of y (one number) or the share of every class. ``low[j], high[j]`` is
-    the range of numeric column j in all rows, NaN where all values are missing.
+    ``covariance[i, p]`` that of the two terms ``Terms.pairs[p]`` there. ``target[i]`` is the mean
+    of y (one number) or the share of every class. ``low[j], high[j]`` is the range of numeric
+    column j in all rows, NaN where all values are missing.
     """
 
     mean: Floats
@@ -106,7 +108,7 @@ class TrainingRecord:
     low: Floats
     high: Floats
     candidates: Candidates
-    bend: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    covariance: Floats
 
     def taken(self, kept: NDArray[Any], closed: Bools, number: Ints) -> TrainingRecord:
         """The records of some nodes; ``number`` is the new number of every node that stays."""
@@ -116,13 +118,9 @@ class TrainingRecord:
             mean=self.mean[kept],
             spread=self.spread[kept],
             target=self.target[kept],
-            bend=self.bend[kept],
+            covariance=self.covariance[kept],
             candidates=self.candidates.taken(np.flatnonzero(is_split), number),
         )
-
-    def __post_init__(self) -> None:
-        if not self.bend.size:  # a file from before there were curves
-            object.__setattr__(self, "bend", np.zeros((len(self.mean), len(self.low))))
 
 
 @dataclass(frozen=True)
@@ -143,6 +141,8 @@ class Tree:
     intercept: Floats
     clamp_low: Floats
     clamp_high: Floats
+    score_low: Floats
+    score_high: Floats
     n_samples: NDArray[np.int64]
     weight: Floats
     gain: Floats
@@ -201,7 +201,7 @@ class Tree:
     def term_names(self) -> list[str]:
         """What each entry of ``coef`` belongs to.
 
-        "age", "region = north", "age is missing", "curve of age".
+        "age", "region = north", "age is missing", "age above 30".
         """
         names = [""] * self.terms.n_terms
         for j, column in enumerate(self.columns):
@@ -210,8 +210,8 @@ class Tree:
                 names[missing] = f"{column.name} is missing"
             if first < 0:
                 continue
-            if self.terms.curve_term[j] >= 0:
-                names[self.terms.curve_term[j]] = f"curve of {column.name}"
+            for term, at in zip(self.terms.hinge_terms(j), self.terms.hinges(j), strict=True):
+                names[term] = f"{column.name} above {at:.12g}"
             if column.categories is None:
                 names[first] = column.name
             else:
@@ -241,7 +241,9 @@ class Tree:
             np.ascontiguousarray(self.intercept.reshape(self.node_count, n_outputs)),
             self.clamp_low, self.clamp_high,
             terms.first_term, terms.is_category, terms.missing_term, terms.fill,
-            terms.curve_term, terms.first_point, terms.point_x, terms.point_z, out,
+            terms.first_hinge, terms.hinge_at,
+            np.ascontiguousarray(self.score_low.reshape(self.node_count, n_outputs)),
+            np.ascontiguousarray(self.score_high.reshape(self.node_count, n_outputs)), out,
         )  # fmt: skip
         return out
 
@@ -312,7 +314,6 @@ def term_matrix(X: Floats, terms: Terms) -> Floats:
             out[known, first + x[known].astype(np.intp)] = 1.0
         else:
             out[:, first] = np.where(missing, terms.fill[column], x)
-            curve = terms.curve(column)
-            if curve is not None:
-                out[:, terms.curve_term[column]] = curve(out[:, first])
+            above = out[:, [first]] - terms.hinges(column)
+            out[:, terms.hinge_terms(column)] = np.maximum(above, 0.0)
     return out

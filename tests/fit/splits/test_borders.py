@@ -29,7 +29,7 @@ def a_jump(seed, n=4000, noise=0.3):
 @seeds
 def test_a_target_that_jumps_is_cut_where_it_jumps(seed):
     X, y = a_jump(seed, n=20_000)
-    tree = ModelTreeRegressor().fit(X, y).tree_
+    tree = ModelTreeRegressor(significance=0.001).fit(X, y).tree_
     assert tree.feature[0] == 0 and tree.node_count == 3
     # A few rows next to the jump may lie on the other model by chance.
     wrong = (X[:, 0] <= tree.threshold[0]) != (X[:, 0] < 3.3)
@@ -193,20 +193,6 @@ def test_a_short_number_is_as_good_by_the_exact_gain(rng):
     )
     assert short.gain[0] >= 0.99 * plain.gain[0]
     assert short.threshold[0] == 24.0
-
-
-def test_where_a_leaf_sees_no_bend_the_coefficient_is_the_slope(rng):
-    age = rng.integers(18, 85, 4000).astype(float)
-    y = np.where(age < 25, 900 - 15 * (age - 18), 400 - (age - 25)) + 10 * rng.normal(size=4000)
-    model = ModelTreeRegressor(max_depth=1).fit(age[:, None], y)
-    tree = model.tree_
-    assert tree.threshold[0] == 24.5
-    bend, young = tree.terms.curve_term[0], tree.left[0]
-    assert bend >= 0 and tree.coef[tree.right[0], bend] != 0
-    assert tree.coef[young, bend] == 0
-    assert tree.coef[young, 0] == pytest.approx(-15, abs=1.0)
-    slope = model.predict([[22.0]]) - model.predict([[21.0]])
-    assert tree.coef[young, 0] == pytest.approx(slope[0])
 
 
 @pytest.mark.parametrize("outlier", [0.0, 1e9, 1e12])

@@ -1,5 +1,7 @@
 """Every display draws every kind of model, on its own axes or on given ones."""
 
+from dataclasses import replace
+
 import bare
 import needed
 import numpy as np
@@ -175,6 +177,20 @@ def test_waterfall_ends_at_the_score():
     assert bars[0].get_x() == pytest.approx(display.row.reference)
 
 
+def test_a_limit_has_a_bar_of_its_own():
+    model, X, _ = fitted("squared_error")
+    row = explain(model, X.iloc[[5]])[0]
+    limited = replace(row, raw=row.raw - 0.5, limited=-0.5)
+    display = RowDisplay(limited).plot()
+    names = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert names[-2] == f"limited to {row.raw - 0.5:.4g}"
+    bar = display.ax_.patches[-1]
+    assert bar.get_width() == -0.5
+    assert bar.get_x() + bar.get_width() == pytest.approx(limited.raw)
+    shown = RowDisplay(row).plot().ax_.get_yticklabels()
+    assert not any("limited" in tick.get_text() for tick in shown)
+
+
 def test_gain_curve_peaks_at_the_split():
     model, _, _ = fitted("squared_error", split_features=["a", "d"])
     display = GainDisplay.from_estimator(model)
@@ -200,13 +216,13 @@ def test_dependence_has_the_kinks_of_the_tree():
 @pytest.mark.parametrize("form", CURVED)
 @pytest.mark.parametrize("kind", KINDS)
 def test_curves_of_every_kind(kind, form):
-    """A panel per curve, in it a line per leaf, on new and on given axes."""
+    """A panel per feature that bends, in it a line per leaf, on new and on given axes."""
     model, _, _ = fitted(kind, **FORMS[form])
-    curves, figure = explain(model).curves, plt.figure()
+    bent, figure = explain(model).bent, plt.figure()
     for ax in (None, figure.subplots(1, 2)[1]):
         display = CurveDisplay.from_estimator(model, ax=ax)
         assert ax is None or display.figure_ is figure
-        assert {panel.get_xlabel() for panel in display.axes_} == {c.feature for c in curves}
+        assert {panel.get_xlabel() for panel in display.axes_} == set(bent)
         for panel in display.axes_:
             named = [line.get_label() for line in panel.lines if "leaf" in line.get_label()]
             assert named == [f"leaf {k + 1}" for k in range(model.get_n_leaves())]
@@ -221,7 +237,7 @@ def test_lines_of_the_curves_have_the_kinks(rng):
     parts = [row.contributions["x0"] for row in explain(model, np.column_stack([x, x]))]
     np.testing.assert_allclose(y, parts, atol=1e-9)
     dots = display.ax_.lines[2].get_xdata()
-    assert set(dots) == {z for z, _ in explain(model).curves[0].of_term}
+    assert set(dots) == {term.at for term in explain(model).terms if term.feature == "x0"} - {None}
     found = DependenceDisplay.from_estimator(model, X, 0, max_rows=20).dependence
     assert {z for z in dots if abs(z) < 0.98} <= set(found.values)
 
@@ -237,18 +253,18 @@ def test_many_leaves_and_few_in_the_legend(rng, n_leaves):
     assert len(legend.get_texts()) == model.get_n_leaves() == n_leaves
 
 
-def test_no_curves_to_draw():
+def test_no_bends_to_draw():
     model, _, _ = fitted("squared_error")
-    with pytest.raises(ValueError, match="no curves"):
+    with pytest.raises(ValueError, match="No column of this model bends"):
         CurveDisplay.from_estimator(model)
 
 
-def test_bars_of_a_tree_with_curves_have_a_color_only_where_they_have_a_direction(rng):
+def test_bars_of_a_tree_with_bends_have_a_color_only_where_they_have_a_direction(rng):
     X = rng.uniform(-1, 1, size=(3000, 3))
     y = np.abs(X[:, 0]) + np.maximum(X[:, 1], 0) - 0.5 * X[:, 2]
     model = bare.regressor(max_depth=0, curves=True).fit(X, y)
     explanation = explain(model)
-    assert {curve.feature for curve in explanation.curves} == {"x0", "x1"}
+    assert set(explanation.bent) == {"x0", "x1"}
     bars = TreeDisplay.from_estimator(model).ax_.patches
     colors = {
         name: matplotlib.colors.to_hex(bar.get_facecolor())

@@ -3,8 +3,10 @@
 Needs Playwright and a Chromium; ``.ci/run`` installs both.
 """
 
+import copy
 import json
 import shutil
+from dataclasses import replace
 
 import needed
 import numpy as np
@@ -225,20 +227,45 @@ def test_click_through_the_leaves(opened):
         assert chosen.get_attribute("data-node") == str(leaf.id)
 
 
-def test_every_curve_is_drawn_once(opened):
+def test_every_bent_feature_is_drawn_once(opened):
+    """A line per leaf, of which the one that is chosen stands out; and small ones in formulas."""
     model, X, y = fitted("squared_error", **FORMS["curves, rank, clamped"])
     report = model.report(X, y)
     page = opened(report)
-    figures = page.locator("#curves figure")
-    assert figures.count() == len(explain(model).curves) == 2
-    assert figures.nth(0).locator("figcaption").inner_text() == "curve(c)"
-    for k, curve in enumerate(explain(model).curves):
-        assert figures.nth(k).locator("circle").count() == len(curve.of_term)
+    explanation = explain(model)
+    figures = page.locator("#bends figure")
+    assert figures.count() == len(explanation.bent) > 0
+    assert figures.nth(0).locator("figcaption").inner_text() == explanation.bent[0]
+    for k in range(len(explanation.bent)):
+        assert figures.nth(k).locator(".leaf-line").count() == len(explanation.leaves)
         shares = report.contents.densities[k].shares
         assert figures.nth(k).locator("rect.rows").count() == sum(share > 0 for share in shares)
-    assert page.locator('nav a[href="#curves"]').count() == 1
+    for leaf in explanation.leaves:
+        page.locator(f'.node[data-node="{leaf.id}"]').click()
+        chosen = page.locator("#bends .leaf-line.chosen")
+        assert {line.get_attribute("data-leaf") for line in chosen.all()} == {str(leaf.leaf)}
+        assert chosen.count() == len(explanation.bent)
+        bends = [t for t, coef in zip(explanation.terms, leaf.coef[0], strict=True)
+                 if t.kind == "hinge" and coef]  # fmt: skip
+        assert page.locator(".leaf-panel:visible .sparkline").count() == len(
+            {term.feature for term in bends}
+        )
+    assert page.locator('nav a[href="#bends"]').count() == 1
     plain, X, y = fitted("squared_error")
-    assert opened(plain.report(X, y)).locator("#curves").count() == 0
+    assert opened(plain.report(X, y)).locator("#bends").count() == 0
+
+
+def test_a_limit_of_the_score_is_a_part_of_its_own(opened):
+    model, X, y = fitted("squared_error")
+    ends = {"score_high": np.full(model.tree_.node_count, float(np.median(model.predict(X))))}
+    limited = copy.copy(model)
+    limited.model_ = replace(model.model_, tree=replace(model.tree_, **ends))
+    page = opened(limited.report(X, y))
+    assert "The score is at most " in page.locator("#tree").inner_text()
+    shown = page.locator("#what-if-result .contributions")
+    for example, is_limited in (("0", False), ("49", True)):
+        page.locator("#example").select_option(example)
+        assert ("limited to" in shown.inner_text()) == is_limited
 
 
 def test_the_tree_can_be_walked_by_keys(opened):

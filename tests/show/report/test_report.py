@@ -19,6 +19,7 @@ from sklearn import metrics
 import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.explanations import scores
+from glassleaf.explanations.effect_lines import direction, effect_line
 from glassleaf.show.report import Report, classes, densities, intervals
 from glassleaf.show.report.data_notes import stability
 from glassleaf.show.report.view import page_view
@@ -318,7 +319,7 @@ def test_densities_count_the_labeled_rows():
     model, X, y = fitted("squared_error", **FORMS["curves, rank, clamped"])
     weight = np.arange(len(X)) % 3 + 0.5
     found = model.report(X, y, weight).contents.densities
-    assert [one.feature for one in found] == [curve.feature for curve in explain(model).curves]
+    assert tuple(one.feature for one in found) == explain(model).bent
     for one in found:
         values = X[one.feature].to_numpy(dtype=float)
         for low, high, share in zip(one.edges[:-1], one.edges[1:], one.shares, strict=True):
@@ -340,7 +341,7 @@ def test_bins_of_whole_numbers_hold_equally_many():
 
 def test_a_few_far_values_do_not_hide_the_rest(rng):
     X = np.exp(3.0 * rng.normal(size=(2000, 1)))
-    y = np.sin(3.0 * np.log(X[:, 0]))
+    y = np.abs(np.log(X[:, 0]))
     model = ModelTreeRegressor(max_depth=0, n_jobs=1, curves=True).fit(X, y)
     (one,) = model.report(X, y).contents.densities
     expected = np.quantile(X, [0.025, 0.975], method="inverted_cdf")
@@ -356,7 +357,8 @@ def test_names_as_short_as_those_of_functions_are_found(rng):
     y = np.sign(X["r"]) * np.log1p(abs(X["r"])) + np.cbrt(X["c"])
     model = ModelTreeRegressor(max_depth=0, leaf_transform="rank", clamp=True).fit(X, y)
     (leaf,) = page_view(model.report(X, y).contents)["leaves"]
-    parts = {tuple(term["text"][:2]) for term in leaf["formulas"][0]["terms"]}
+    products = [one for term in leaf["formulas"][0]["terms"] for one in term["products"]]
+    parts = {tuple(one["text"][:2]) for one in products}
     assert {("clip(rank(", "r"), ("clip(rank(", "c")} <= parts
 
 
@@ -404,29 +406,40 @@ def test_markdown_and_json_of_every_kind(kind):
 
 
 @pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
-def test_curves_are_drawn_once(kind):
+def test_a_number_that_bends_is_one_line_of_a_formula(kind):
     model, X, y = fitted(kind, **FORMS["curves, rank, clamped"])
-    report = model.report(X, y)
-    view, text = page_view(report.contents), report.markdown()
-    curves = explain(model).curves
-    assert [curve["name"] for curve in view["curves"]] == [curve.feature for curve in curves] != []
-    for found, curve in zip(view["curves"], curves, strict=True):
-        x, value = zip(*found["points"], strict=True)
-        assert x[0] == found["rows"]["low"] < x[-1] == found["rows"]["high"]
-        assert {point[0] for point in curve.points if x[0] < point[0] < x[-1]} <= set(x)
-        np.testing.assert_allclose(value, np.interp(x, *zip(*curve.points, strict=True)))
-        at_marks = np.interp([x for x, _ in found["marks"]], *zip(*curve.points, strict=True))
-        np.testing.assert_allclose([value for _, value in found["marks"]], at_marks, atol=1e-7)
-        assert text.count(f"- curve\\({curve.feature}\\)") == 1
-    terms = [term for leaf in view["leaves"] for f in leaf["formulas"] for term in f["terms"]]
-    bent = [term for term in terms if term["title"].startswith("curve of ")]
-    assert bent and not any(term["signed"] for term in bent)
-    for term in bent:
-        before, name, _ = term["text"]
-        assert name in "cd" and before in ("curve(", "curve(clip(")
-    assert "## Curves" in text
+    view, explanation = page_view(model.report(X, y).contents), explain(model)
+    assert tuple(bent["name"] for bent in view["bends"]) == explanation.bent != ()
+    for leaf, shown in zip(explanation.leaves, view["leaves"], strict=True):
+        for k, formula in enumerate(shown["formulas"]):
+            by_title = {term["title"]: term for term in formula["terms"]}
+            assert len(by_title) == len(formula["terms"])
+            for name in explanation.bent:
+                term = by_title[name]
+                line = effect_line(explanation, leaf, name, k)
+                assert term["way"] == direction(explanation, leaf, name, k)
+                is_bent = any("max(0, " in one["text"][0] for one in term["products"])
+                assert (term["line"] == [list(point) for point in line.points]) == is_bent
+                assert all(one["text"][1] == name for one in term["products"])
+                own = explanation.of_number[name]
+                used = [leaf.coef[k][t] for t in own if leaf.coef[k][t]]
+                assert [one["coef"] for one in term["products"]] == used
     plain, X, y = fitted(kind)
-    assert "## Curves" not in plain.report(X, y).markdown()
+    assert page_view(plain.report(X, y).contents)["bends"] == []
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
+def test_lines_of_bent_features_are_those_of_the_leaves(kind):
+    model, X, y = fitted(kind, **FORMS["curves, rank, clamped"])
+    view, explanation = page_view(model.report(X, y).contents), explain(model)
+    for bent in view["bends"]:
+        low, high = bent["rows"]["low"], bent["rows"]["high"]
+        for leaf, found in zip(explanation.leaves, bent["lines"], strict=True):
+            line = effect_line(explanation, leaf, bent["name"], len(explanation.outputs) - 1)
+            x, added = zip(*found["points"], strict=True)
+            assert low <= x[0] < x[-1] <= high and set(found["bends"]) <= set(x)
+            np.testing.assert_allclose(added, np.interp(x, *zip(*line.points, strict=True)))
+            assert {x for x, _ in line.points if low < x < high} <= set(x)
 
 
 def embedded(page):
@@ -576,7 +589,7 @@ def test_the_page_explains_what_its_formulas_have_and_nothing_else(kind):
     formulas = model.export_text(max_terms=None)
     legend = page["intro"]["leaf"]
     assert ("rank(x)" in legend) == ("rank(" in formulas) == bool(page["scales"]["texts"])
-    assert ("curve(x)" in legend) == ("curve(" in formulas)
+    assert ("max(0, x - a)" in legend) == ("max(0, " in formulas)
     assert ("clip(x" in legend) == ("within" in formulas)
     listed = ["".join(parts) for parts in page["scales"]["texts"]]
     assert all(text in formulas for text in listed)

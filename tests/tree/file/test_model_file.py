@@ -48,8 +48,9 @@ def test_predictions_are_the_same_to_the_last_bit(tmp_path, kind):
     assert loaded.tree_ == case.model.tree_
     assert loaded.model_.loss == case.model.model_.loss
     np.testing.assert_array_equal(zoo.predicted(loaded, case.table), case.expected)
-    in_terms = ("knot_x", "curve_term", "first_point", "point_x", "point_z")
-    for name in ("coef", "threshold", *in_terms):  # array_equal takes -0.0 for 0.0
+    in_terms = ("knot_x", "first_hinge", "hinge_at")
+    # array_equal takes -0.0 for 0.0
+    for name in ("coef", "threshold", "score_low", "score_high", *in_terms):
         mine, other = (
             getattr(tree.terms if name in in_terms else tree, name)
             for tree in (case.model.tree_, loaded.tree_)
@@ -239,11 +240,85 @@ def test_files_of_every_released_version_are_loaded(path):
 @pytest.mark.parametrize("name", ["classifier", "regressor"])
 def test_the_first_version_knew_no_curves(tmp_path, name):
     old = load(FIXTURES / f"model_v1_{name}.json")
-    assert old.curves is False and set(old.tree_.terms.curve_term) == {-1}
+    assert old.curves is False and old.tree_.terms.bent == []
     again = saved(old, tmp_path)  # in the latest version
     assert again.tree_ == old.tree_ and again.get_params() == old.get_params()
-    new = load(FIXTURES / f"model_v2_{name}.json")
-    assert new.curves is True and (new.tree_.terms.curve_term >= 0).sum() >= 2
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("name", ["classifier", "regressor"])
+def test_a_curve_through_points_is_the_sum_of_hinges_at_these(tmp_path, name, version):
+    path = FIXTURES / f"model_v{version}_{name}.json"
+    old, document = load(path), json.loads(path.read_text())
+    terms, tree = document["terms"], old.tree_
+    assert old.curves is True and tree.terms.bent
+    assert saved(old, tmp_path).tree_ == tree
+    for column in tree.terms.bent:
+        points = slice(terms["first_point"][column], terms["first_point"][column + 1])
+        x, z = terms["point_x"][points], terms["point_z"][points]
+        weight = np.array(document["tree"]["coef"])[:, 0, terms["curve_term"][column]]
+        for value in [x[0] - 9.0, *x, *np.linspace(x[0], x[-1], 50), x[-1] + 9.0]:
+            above = np.maximum(0.0, value - tree.terms.hinges(column))
+            found = tree.coef[:, tree.terms.hinge_terms(column)] @ above
+            expected = weight * (np.interp(value, x, z) - z[0])
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-11)
+
+
+def test_moments_of_a_curve_stay_those_of_the_sum_of_its_hinges():
+    document = json.loads((FIXTURES / "model_v3_regressor.json").read_text())
+    tree = load(FIXTURES / "model_v3_regressor.json").tree_
+    terms, seen, record = document["terms"], document["seen"], tree.record
+    covariance = np.zeros((tree.node_count, tree.terms.n_terms, tree.terms.n_terms))
+    one, other = tree.terms.pairs.T
+    covariance[:, one, other] = covariance[:, other, one] = record.covariance
+    own = np.arange(tree.terms.n_terms)
+    covariance[:, own, own] = record.spread**2
+    for column in tree.terms.bent:
+        curve, hinges = terms["curve_term"][column], tree.terms.hinge_terms(column)
+        node = np.argmax(np.abs([row[0][curve] for row in document["tree"]["coef"]]))
+        turn = tree.coef[node, hinges] / document["tree"]["coef"][node][0][curve]
+        spread = np.array(seen["spread"])[:, curve]
+        np.testing.assert_allclose(record.mean[:, hinges] @ turn, np.array(seen["mean"])[:, curve])
+        np.testing.assert_allclose(turn @ covariance[:, hinges][:, :, hinges] @ turn, spread**2)
+        with_line = covariance[:, tree.terms.first_term[column], hinges] @ turn
+        np.testing.assert_allclose(with_line, np.array(seen["bend"])[:, column])
+
+
+WRONG_CURVES = {
+    "a curve out of range": (("terms", "curve_term", 0), 10**6),
+    "a curve of a category": (("terms", "curve_term", 4), 0),
+    "a curve of no term": (("terms", "first_term", 0), -1),
+    "a curve without points": (("terms", "curve_term", 3), 0),
+    "points without a curve": (("terms", "curve_term", 0), -1),
+    "too few curves": (("terms", "curve_term"), [-1]),
+    "points out of range": (("terms", "first_point", 1), 10**6),
+    "points that begin late": (("terms", "first_point", 0), 1),
+    "points that end early": (("terms", "point_x"), [0.0, 1.0]),
+    "points that run backwards": (("terms", "first_point", 2), 0),
+    "points that descend": (("terms", "point_x", 0), 1e9),
+    "a point at infinity": (("terms", "point_x", 0), "-inf"),
+    "a curve to infinity": (("terms", "point_z", 1), "inf"),
+    "a curve that is NaN": (("terms", "point_z", 1), "nan"),
+    "a curve with a word for a coefficient": (("tree", "intercept", 0), ["nan"]),
+    "nodes without an intercept": (("tree", "intercept"), [[0.0]]),
+    "records of too few nodes": (("seen", "bend"), [[0.0] * 7]),
+    "no nodes": (("tree", "coef"), []),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CURVES)
+def test_wrong_curves_of_older_versions_are_errors(name):
+    document = json.loads((FIXTURES / "model_v3_classifier.json").read_text())
+    put(document, *WRONG_CURVES[name])
+    with pytest.raises(ModelFileError, match="no intact model file"):
+        from_text(json.dumps(document))
+
+
+def test_a_point_of_a_curve_that_occurs_twice_is_an_error():
+    document = json.loads((FIXTURES / "model_v3_classifier.json").read_text())
+    document["terms"]["point_x"][1] = document["terms"]["point_x"][0]
+    with pytest.raises(ModelFileError, match="curves are wrong"):
+        from_text(json.dumps(document))
 
 
 @pytest.mark.parametrize(("name", "transform"), [("classifier", "winsor"), ("regressor", "rank")])
@@ -339,21 +414,24 @@ HOSTILE = {
     "a negative number of terms": (("terms", "n_terms"), -1),
     "knots out of range": (("terms", "first_knot", 1), 10**6),
     "knots that descend": (("terms", "knot_x", 0), 1e9),
-    "a curve out of range": (("terms", "curve_term", 0), 10**6),
-    "a curve of a category": (("terms", "curve_term", 4), 0),
-    "a curve of no term": (("terms", "first_term", 0), -1),
-    "a curve without points": (("terms", "curve_term", 3), 0),
-    "points without a curve": (("terms", "curve_term", 0), -1),
-    "too few curves": (("terms", "curve_term"), [-1]),
-    "points out of range": (("terms", "first_point", 1), 10**6),
-    "points that begin late": (("terms", "first_point", 0), 1),
-    "points that end early": (("terms", "point_x"), [0.0, 1.0]),
-    "points that run backwards": (("terms", "first_point", 2), 0),
-    "points that descend": (("terms", "point_x", 0), 1e9),
-    "a point twice": (("terms", "point_x"), [0.0, 0.0]),
-    "a point at infinity": (("terms", "point_x", 0), "-inf"),
-    "a curve to infinity": (("terms", "point_z", 1), "inf"),
-    "a curve that is NaN": (("terms", "point_z", 1), "nan"),
+    "hinges of a category": (("terms", "first_hinge"), [0, 0, 0, 0, 0, 5, 5, 5]),
+    "hinges of no term": (("terms", "first_term", 0), -1),
+    "hinges out of range": (("terms", "first_hinge", 1), 10**6),
+    "hinges that begin late": (("terms", "first_hinge", 0), 1),
+    "too few hinges": (("terms", "hinge_at"), [0.0]),
+    "more hinges than terms": (("terms", "n_terms"), 4),
+    "terms of a column that are hinges": (("terms", "missing_term", 0), 19),
+    "hinges that run backwards": (("terms", "first_hinge", 2), 0),
+    "hinges that descend": (("terms", "hinge_at", 0), 1e9),
+    "a hinge twice": (("terms", "hinge_at"), None),
+    "a hinge at infinity": (("terms", "hinge_at", 0), "-inf"),
+    "a hinge that is NaN": (("terms", "hinge_at", 0), "nan"),
+    "no covariances": (("seen", "covariance"), []),
+    "covariances of too few pairs": (("seen", "covariance"), None),
+    "limits upside down": (("tree", "score_low", 3), [1e9]),
+    "a limit that is NaN": (("tree", "score_high", 0), ["nan"]),
+    "limits at infinity": (("tree", "score_high", 0), ["-inf"]),
+    "limits of too few outputs": (("tree", "score_low", 0), []),
     "one class": (("classes", "values"), [1]),
     "a class twice": (("classes", "values"), [1, 1]),
     "labels of another type": (("classes", "values"), ["a", "b"]),
@@ -380,9 +458,11 @@ def test_a_hostile_value_is_an_error(text, name):
     where, value = HOSTILE[name]
     if name == "a threshold that is NaN":
         value = ["nan"] * len(document["tree"]["left"])
-    if name == "a point twice":
-        points = document["terms"]["point_x"]
-        value = [points[0], *points[:1], *points[2:]]
+    if name == "a hinge twice":
+        hinges = document["terms"]["hinge_at"]
+        value = [hinges[0], *hinges[:1], *hinges[2:]]
+    if name == "covariances of too few pairs":
+        value = [row[1:] for row in document["seen"]["covariance"]]
     put(document, where, value)
     with pytest.raises(ModelFileError, match=r".{20}"):
         from_text(json.dumps(document))
@@ -497,7 +577,8 @@ VALUES = st.recursive(
 @FUZZ
 @given(st.data())
 def test_values_changed_at_random(data):
-    names = ["model_v1_classifier.json", "model_v2_classifier.json", "model_v3_regressor.json"]
+    names = ["model_v1_classifier.json", "model_v2_classifier.json", "model_v3_regressor.json",
+             "model_v4_classifier.json"]  # fmt: skip
     name = data.draw(st.sampled_from(names))
     document = json.loads((FIXTURES / name).read_text())
     # Terms as often as all the rest: records are long, and predictions do not read them.

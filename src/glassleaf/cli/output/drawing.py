@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from glassleaf.cli.screen import bar, signed_bar
+from glassleaf.cli.screen import bar, signed_bar, sparkline
 from glassleaf.errors import require
 from glassleaf.explanations import words
 from glassleaf.explanations.drawable import drawable
-from glassleaf.explanations.formulas import column_text, is_rescaled, link_text
-from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
+from glassleaf.explanations.effect_lines import direction, effect_line
+from glassleaf.explanations.formulas import column_text, is_rescaled, limit_texts, link_text
+from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation, spread_of
+from glassleaf.explanations.terms import Term
 from glassleaf.tree.fitted import linear_model
 
 text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
@@ -24,27 +27,26 @@ _ROWS_WIDTH = 20
 _TERM_WIDTH = 8
 _LONGEST_NAME = 28
 _MOST_CLASSES = 5
+_STYLES = {1: "blue", -1: "red", 0: "yellow"}
 
 
 @dataclass(frozen=True)
 class Part:
     """What a column adds in a leaf: coefficients, one per score; empty where all are zero.
 
-    ``line`` and ``bend`` are the lengths of its bars: what one standard deviation more of the
-    column adds (of categories, the spread of what they add), and the spread of what its curve adds.
+    ``slopes`` are those of a number's line below its first bend, ``bends`` the places where the
+    line bends, each with the slopes from there on, and ``lines`` small pictures of it. ``size`` is
+    the spread of what the column adds, ``sign`` its direction: 1, -1, or 0 for none.
     """
 
     feature: Feature
     slopes: tuple[float, ...]
-    curve: tuple[float, ...]
+    bends: dict[float, tuple[float, ...]]
+    lines: tuple[str, ...]
     missing: tuple[float, ...]
     categories: dict[Any, tuple[float, ...]]
-    line: float
-    bend: float
-
-    @property
-    def size(self) -> float:
-        return max(abs(self.line), abs(self.bend))
+    size: float
+    sign: int
 
 
 def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
@@ -67,27 +69,54 @@ def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
 def _parts(explanation: ModelExplanation, leaf: NodeExplanation) -> list[Part]:
     """The columns that add something, the largest bars first."""
     found = [_part(explanation, leaf, feature) for feature in explanation.features]
-    used = [part for part in found if part.slopes or part.curve or part.missing or part.categories]
+    used = [part for part in found if part.slopes or part.missing or part.categories]
     return sorted(used, key=lambda part: -part.size)
 
 
 def _part(explanation: ModelExplanation, leaf: NodeExplanation, feature: Feature) -> Part:
-    coefs: dict[str, tuple[float, ...]] = {"number": (), "curve": (), "missing": ()}
-    categories, added = {}, {"number": 0.0, "curve": 0.0}
-    for t, term in enumerate(explanation.terms):
-        own = tuple(coef[t] for coef in leaf.coef)
-        if term.feature != feature.name or not any(own):
-            continue
-        if term.kind == "category":
-            categories[term.category] = own
-            continue
-        coefs[term.kind] = own
-        # A file without a training record does not know the spread: no bar.
-        added[term.kind] = float(np.nan_to_num(max(own, key=abs) * leaf.spread[t]))
-    line = float(np.nan_to_num(leaf.strength[feature.name])) if categories else added["number"]
-    return Part(
-        feature, coefs["number"], coefs["curve"], coefs["missing"], categories, line, added["curve"]
-    )
+    own = {
+        term: tuple(coef[t] for coef in leaf.coef)
+        for t, term in enumerate(explanation.terms)
+        if term.feature == feature.name and any(coef[t] for coef in leaf.coef)
+    }
+    categories = {term.category: coefs for term, coefs in own.items() if term.kind == "category"}
+    missing = next((coefs for term, coefs in own.items() if term.kind == "missing"), ())
+    slopes, bends = _pieces(own)
+    if slopes:
+        terms, outputs = explanation.of_number[feature.name], range(len(leaf.coef))
+        size = max(spread_of(explanation, leaf, terms, output) for output in outputs)
+    else:
+        size = leaf.strength[feature.name] if categories else 0.0
+    # A file without a training record does not know the spread: no bar.
+    size = float(np.nan_to_num(size))
+    sign = direction(explanation, leaf, feature.name) if slopes and size else 0
+    lines = _lines(explanation, leaf, feature.name) if bends else ()
+    return Part(feature, slopes, bends, lines, missing, categories, size, sign)
+
+
+def _pieces(
+    own: Mapping[Term, tuple[float, ...]],
+) -> tuple[tuple[float, ...], dict[float, tuple[float, ...]]]:
+    """The slopes of a number's line, and those from every bend on."""
+    first = next((coefs for term, coefs in own.items() if term.kind == "number"), ())
+    hinges = {term.at: coefs for term, coefs in own.items() if term.at is not None}
+    if not first and hinges:
+        first = tuple(0.0 for _ in next(iter(hinges.values())))
+    bends, slopes = {}, first
+    for at, more in hinges.items():
+        slopes = tuple(slope + added for slope, added in zip(slopes, more, strict=True))
+        bends[at] = slopes
+    return first, bends
+
+
+def _lines(explanation: ModelExplanation, leaf: NodeExplanation, name: str) -> tuple[str, ...]:
+    """What a number adds to every score from its smallest to its largest value, on one scale."""
+    heights = []
+    for output in range(len(leaf.coef)):
+        x, added = np.array(effect_line(explanation, leaf, name, output).points).T
+        heights.append(np.interp(np.linspace(x[0], x[-1], _TERM_WIDTH), x, added))
+    low, high = float(np.min(heights)), float(np.max(heights))
+    return tuple(sparkline(own.tolist(), low, high) for own in heights)
 
 
 # --- the tree ------------------------------------------------------------------------------------
@@ -110,16 +139,16 @@ def _legend(explanation: ModelExplanation) -> str:
     link = link_text(explanation.link, explanation.positive_class)
     rescaled = any(is_rescaled(feature.knots) for feature in explanation.features)
     own_scale = " rank(x): its rank, -3.5 to 3.5." if rescaled else ""
-    curves = " curve(x): a curve that all leaves share." if explanation.curves else ""
+    held = "".join(f" {text}" for text in limit_texts(explanation))
     if len(explanation.outputs) > 1:
-        return f"A leaf adds up a score for every class: {link}.{own_scale}{curves}"
+        return f"A leaf adds up a score for every class: {link}.{own_scale}{held}"
     bars = (
         "The model file does not say how much columns vary; with --data FILE there are bars."
         if np.isnan(explanation.nodes[0].spread).any()
-        else "Bars show what one standard deviation of a column adds, or the spread of what"
-        " categories and curves add."
+        else "Bars show the spread of what a column adds: blue where more of it raises the score,"
+        " red where it lowers it, yellow where it has no direction."
     )
-    return f"A leaf adds up a score: {link}. {bars}{own_scale}{curves}"
+    return f"A leaf adds up a score: {link}. {bars}{own_scale}{held}"
 
 
 def _grow(
@@ -166,32 +195,35 @@ def _leaf_lines(
 
 
 def _grid(leaf: NodeExplanation, parts: list[Part], longest: float) -> Any:
-    def blocks(added: float, style: str) -> Any:
-        return text.Text(signed_bar(added / longest if longest else 0.0, _TERM_WIDTH), style=style)
+    def blocks(part: Part) -> Any:
+        length = part.size / longest if longest else 0.0
+        return text.Text(signed_bar(length * (part.sign or 1), _TERM_WIDTH), _STYLES[part.sign])
 
     grid = rich_table.Table.grid(padding=(0, 2))
     grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(no_wrap=True)
-    grid.add_column(style="dim", no_wrap=True, overflow="ellipsis")
+    grid.add_column(style="dim")
     grid.add_row(text.Text("base", style="dim"), words.number(leaf.intercept[0], 4), "", "")
     for part in parts:
         feature = part.feature
         if part.categories:
-            grid.add_row(feature.name, "", blocks(part.line, "yellow"), _extremes(part))
+            grid.add_row(feature.name, "", blocks(part), _extremes(part))
             continue
         name = column_text(feature.name, feature.knots)
         slope = words.number(part.slopes[0], 4) if part.slopes else ""
-        missing = f"missing {part.missing[0]:+.3g}" if part.missing else ""
-        grid.add_row(name, slope, blocks(part.line, "red" if part.line < 0 else "blue"), missing)
-        if part.curve:  # a curve goes up and down: its bar has no sign
-            weight = words.number(part.curve[0], 4)
-            grid.add_row(_curve_name(feature), weight, blocks(abs(part.bend), "yellow"), "")
+        grid.add_row(name, slope, blocks(part), _remarks(part))
     return grid
 
 
-def _curve_name(feature: Feature) -> str:
-    return f"curve({words.name(feature.name, _LONGEST_NAME - len('curve()'))})"
+def _remarks(part: Part) -> str:
+    """A broken line and its slopes from every bend on, and what a missing value adds."""
+    remarks = [
+        f"{words.number(slopes[0], 3)} from {words.number(at)} on"
+        for at, slopes in part.bends.items()
+    ]
+    remarks += [f"missing {added:+.3g}" for added in part.missing]
+    return " ".join([*part.lines, ", ".join(remarks)])
 
 
 def _extremes(part: Part) -> str:
@@ -208,6 +240,7 @@ def _classes_grid(explanation: ModelExplanation, leaf: NodeExplanation, parts: l
     grid.add_column(max_width=_LONGEST_NAME, no_wrap=True, overflow="ellipsis")
     for _ in classes:
         grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(style="dim")
     more = len(known) - len(classes)
     head = f"{more} more classes" if more > 0 else ""
     grid.add_row(text.Text(head, style="dim"), *(text.Text(str(c), style="dim") for c in classes))
@@ -216,12 +249,10 @@ def _classes_grid(explanation: ModelExplanation, leaf: NodeExplanation, parts: l
         *(words.number(own, 4) for own in leaf.intercept[: len(classes)]),
     )
     for part in parts:
-        feature = part.feature
-        slopes = [_class_cell(part, k) for k in range(len(classes))]
-        grid.add_row(column_text(feature.name, feature.knots), *slopes)
-        if part.curve:
-            weights = (words.number(own, 4) for own in part.curve[: len(classes)])
-            grid.add_row(_curve_name(feature), *weights)
+        cells = [_class_cell(part, k) for k in range(len(classes))]
+        bends = ", ".join(words.number(at) for at in part.bends)
+        name = column_text(part.feature.name, part.feature.knots)
+        grid.add_row(name, *cells, f"bends at {bends}" if bends else "")
     return grid
 
 
@@ -229,4 +260,6 @@ def _class_cell(part: Part, k: int) -> str:
     if part.categories:
         values = [numbers[k] for numbers in part.categories.values()]
         return f"{min(*values, 0.0):+.2g} .. {max(*values, 0.0):+.2g}"
+    if part.bends:
+        return part.lines[k]
     return words.number(part.slopes[k], 4) if part.slopes else ""

@@ -86,7 +86,9 @@ def show_row(
         model = linear_model(estimator)
         link = link_text(model.link, model.positive_class)
         start = f"{reference} ({explanation.reference_text})"
-        out.print(f"{start} plus these is {raw}, the score{of}. {link}", style="dim")
+        limited = _one(explanation.limited, which)
+        limit = f", limited by {limited:+.3g}," if limited else ""
+        out.print(f"{start} plus these{limit} is {raw}, the score{of}. {link}", style="dim")
     out.print()
 
 

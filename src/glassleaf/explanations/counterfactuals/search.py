@@ -1,10 +1,10 @@
 """Counterfactuals: the smallest change of one or two features that changes the outcome.
 
-Between its kinks (thresholds, knots of the transform, ends of clamps) every raw score is linear in
-a number, whatever leaf it falls into. So the scores at the kinks tell where the outcome changes,
-exactly. For two features, one of them is put on each of its kinks (or values) while the other is
-solved for: with one condition on the score, the best of all pairs is among these. Every answer is
-predicted before it is given, and given as a round number where one is near.
+Between its kinks (thresholds, bends, knots of the transform, ends of clamps) every raw score is
+linear in a number, whatever leaf it falls into. So the scores at the kinks tell where the outcome
+changes, exactly. For two features, one of them is put on each of its kinks (or values) while the
+other is solved for: with one condition on the score, the best of all pairs is among these. Every
+answer is predicted before it is given, and given as a round number where one is near.
 
 A change is measured in spreads of the feature over the training rows; another category counts as
 one.
@@ -24,6 +24,7 @@ from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.counterfactuals.goals import Goal, goal_of
 from glassleaf.explanations.counterfactuals.nearest import nearest_in_pieces, nearest_point
+from glassleaf.explanations.effects import without_limits
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.kinks import kink_values
 from glassleaf.tree.fitted import FittedModel, linear_model
@@ -287,6 +288,7 @@ class _Search:
         self.model = model
         self.values = values
         self.goal = goal
+        self.sums = without_limits(model.tree)
 
     def one(self, feature: _Feature) -> Counterfactual | None:
         """The smallest change of one feature."""
@@ -309,7 +311,7 @@ class _Search:
         column, points = solved.column, solved.points
         grid = np.repeat(lines[:, None], len(points), axis=1)
         grid[:, :, column] = points
-        margins = self.goal.margins(self.model.raw(grid.reshape(-1, grid.shape[2])))
+        margins = self._margins(grid.reshape(-1, grid.shape[2]))
         margins = margins.reshape(len(lines), len(points), -1)
         now = float(self.values[column])
         start = float(self.model.tree.terms.fill[column]) if np.isnan(now) else now
@@ -327,6 +329,19 @@ class _Search:
                     own = float(solved.size(now, np.array([new]))[0])
                     return self._answer(row, float(sizes[line]) + own)
         return None
+
+    def _margins(self, rows: Floats) -> Floats:
+        """The goal's margins before limits, for these are linear; and whether limits let it be.
+
+        Limits of several scores are only seen when an answer is predicted.
+        """
+        tree, leaves = self.model.tree, self.model.tree.apply(rows)
+        margins = self.goal.margins(self.sums.raw(rows, leaves))
+        if tree.score_low.ndim > 1:
+            return margins
+        ends = tree.score_low[leaves], tree.score_high[leaves]
+        best = np.maximum(*(self.goal.margins(end[:, None]) for end in ends))
+        return np.column_stack([margins, np.where(best >= 0, 0.0, -1.0)])
 
     def _answer(self, row: Floats, size: float) -> Counterfactual:
         model = self.model

@@ -20,7 +20,6 @@ from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.models.units import NodeModel
 from glassleaf.fit.splits.candidates import TIE, Border, FeatureGains, Split, is_larger
 from glassleaf.fit.splits.rescore import Sides
-from glassleaf.fit.splits.short_numbers import n_digits, shortest_between, without_noise
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.plan import Plan
@@ -28,6 +27,7 @@ from glassleaf.rows.settings import Settings
 from glassleaf.tables.binning import FeatureBins
 from glassleaf.tables.cells import ANY_NUMBER
 from glassleaf.tables.design import Layout, Terms
+from glassleaf.tables.short_numbers import n_digits, shortest_between, without_noise
 from glassleaf.tables.transforms import Knots
 
 Floats = NDArray[np.float64]

@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.fit.splits.short_numbers import n_digits, shortest_between
 from glassleaf.rows.passes import BinSets
 from glassleaf.tables.binning import FeatureBins
 from glassleaf.tables.cells import ANY_NUMBER
+from glassleaf.tables.short_numbers import n_digits, shortest_between
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

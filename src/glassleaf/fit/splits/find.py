@@ -23,12 +23,12 @@ from glassleaf.fit.splits.candidates import (
 )
 from glassleaf.fit.splits.gains import block_gains, complete, node_extent
 from glassleaf.fit.splits.rescore import Shortlist, Sides, best_rescored
-from glassleaf.fit.splits.short_numbers import n_digits
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.plan import Plan
 from glassleaf.rows.settings import Settings
 from glassleaf.tables.binning import WHOLE
+from glassleaf.tables.short_numbers import n_digits
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ a ``span``.
 
 There is a module per kind of pass: ``models`` (loss, gradient, Hessian; ``segments`` has them of
 several sets of rows at once), ``bins`` (sums per bin) and ``routing``. ``data`` are the rows
-themselves, ``statistics`` what is known of them before their model, ``curves`` columns made of
+themselves, ``statistics`` what is known of them before their model, ``hinges`` columns made of
 others, ``custom`` the passes of models of your own.
 
 Dense columns are standardized over all rows. Where those of a node lie so far out or so close
@@ -34,15 +34,6 @@ from glassleaf.rows.passes.bins import (
     set_target,
     whole_sums,
 )
-from glassleaf.rows.passes.curves import (
-    CurveProductsTask,
-    CurvesTask,
-    DrawnCurve,
-    add_curves,
-    curve_products,
-    drawn_curves,
-    set_curves,
-)
 from glassleaf.rows.passes.custom import (
     CustomFitTask,
     CustomGradientsTask,
@@ -63,16 +54,30 @@ from glassleaf.rows.passes.data import (
     move_dense,
     take_back,
 )
+from glassleaf.rows.passes.hinges import (
+    HingesTask,
+    ProductsTask,
+    StoredHinge,
+    add_hinges,
+    column_products,
+    set_hinges,
+    stored_hinges,
+)
 from glassleaf.rows.passes.models import (
+    FoldLossTask,
     FoldSums,
     FoldTask,
     HeldLossTask,
     ModelSums,
     ModelTask,
     RowModel,
+    SeveralModels,
+    SeveralTask,
+    fold_losses,
     fold_sums,
     held_loss,
     model_sums,
+    several_sums,
 )
 from glassleaf.rows.passes.routing import (
     FamilyTask,
@@ -103,6 +108,11 @@ from glassleaf.rows.passes.statistics import (
 )
 
 __all__ = [
+    "FoldLossTask",
+    "SeveralModels",
+    "SeveralTask",
+    "fold_losses",
+    "several_sums",
     "FoldSums",
     "FoldTask",
     "fold_sums",
@@ -112,12 +122,12 @@ __all__ = [
     "BorderRows",
     "BorderTask",
     "ClipTask",
-    "CurveProductsTask",
-    "CurvesTask",
+    "ProductsTask",
+    "HingesTask",
     "CustomFitTask",
     "CustomGradientsTask",
     "DifferencesTask",
-    "DrawnCurve",
+    "StoredHinge",
     "FamilyTask",
     "HeldLossTask",
     "LEFT",
@@ -143,14 +153,14 @@ __all__ = [
     "Wanted",
     "WeakModel",
     "WholeTask",
-    "add_curves",
+    "add_hinges",
     "bin_sums",
     "border_rows",
     "clip_dense",
     "column_ranges",
     "cover",
-    "curve_products",
-    "drawn_curves",
+    "column_products",
+    "stored_hinges",
     "fit_custom",
     "held_loss",
     "merge",
@@ -162,7 +172,7 @@ __all__ = [
     "residual_squares",
     "route",
     "segment_sums",
-    "set_curves",
+    "set_hinges",
     "set_custom_gradients",
     "set_loss_differences",
     "set_newton_residuals",

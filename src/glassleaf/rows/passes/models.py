@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from glassleaf import _kernels
 from glassleaf._kernels.scratch import scratch
 from glassleaf.losses import FAR_WRONG, BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.rows.passes.data import Rows, Span, both_or_none, column_work, is_uniform
-from glassleaf.rows.slices import add_up, in_slices
+from glassleaf.rows.slices import in_slices
 
 Floats = NDArray[np.float64]
 
@@ -322,17 +322,142 @@ def _fold_slice_work(rows: Rows, task: FoldTask) -> float:
 
 @in_slices(_fold_work, _fold_slice_work)
 def fold_sums(rows: Rows, task: FoldTask) -> FoldSums:
-    """The sums of a node, fold by fold; stretches of rows are dealt to the folds in turn."""
-    start, stop = rows.span_of(task)
+    """The sums of a node, fold by fold."""
+    n_outputs, size = task.loss.n_outputs, rows.n_kept + 1
+    n_pairs = n_outputs * (n_outputs + 1) // 2
+    out = FoldSums(
+        np.zeros(task.n_folds),
+        np.zeros((task.n_folds, n_outputs, size)),
+        np.zeros((task.n_folds, n_pairs, size, size)),
+    )
+    for fold, start, stop in _fold_spans(rows, task):
+        own = sums_of_rows(rows, start, stop, task.model, task.loss, with_hessian=True)
+        out.loss[fold] += own.loss
+        out.gradient[fold] += own.gradient
+        out.hessian[fold] += own.hessian
+    return out
+
+
+def _fold_spans(rows: Rows, task: FoldTask | FoldLossTask) -> Iterator[tuple[int, int, int]]:
+    """Fold, begin and end of stretches of a task's rows, which are dealt to the folds in turn.
+
+    The stretches are those of the whole node, so that a row's fold is the same in every pass.
+    """
+    (start, stop), (first, last) = rows.spans[task.node], rows.span_of(task)
     n_stretches = task.n_folds * _STRETCHES
     ends = [start + (stop - start) * k // n_stretches for k in range(n_stretches + 1)]
-    found = [
-        sums_of_rows(rows, *span, task.model, task.loss, with_hessian=True)
-        for span in pairwise(ends)
-    ]
-    folds = [add_up(found[fold :: task.n_folds]) for fold in range(task.n_folds)]
-    return FoldSums(
-        np.array([own.loss for own in folds]),
-        np.array([own.gradient for own in folds]),
-        np.array([own.hessian for own in folds]),
-    )
+    for k, (begin, end) in enumerate(pairwise(ends)):
+        if max(begin, first) < min(end, last):
+            yield k % task.n_folds, max(begin, first), min(end, last)
+
+
+# --- several models at once ----------------------------------------------------------------------
+
+
+class SeveralModels(NamedTuple):
+    """Linear models of the same columns; the outputs of one model lie together."""
+
+    coef: Floats  # (models * outputs, kept columns)
+    intercept: Floats  # (models * outputs,)
+
+
+class SeveralTask(NamedTuple):
+    """A node, its models and the loss."""
+
+    node: int
+    models: SeveralModels
+    loss: Loss
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class SeveralSums:
+    """Losses and gradients of several models, and their smallest and largest scores."""
+
+    loss: Floats  # (models,)
+    gradient: Floats  # (models * outputs, kept columns + 1)
+    low: Floats  # (models * outputs,)
+    high: Floats
+
+    def __add__(self, other: SeveralSums) -> SeveralSums:
+        return SeveralSums(
+            self.loss + other.loss,
+            self.gradient + other.gradient,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+        )
+
+
+def _several_work(rows: Rows, task: SeveralTask) -> float:
+    n_models = len(task.models.intercept) / task.loss.n_outputs
+    return n_models * derivative_work(rows, task.loss)
+
+
+@in_slices(_several_work)
+def several_sums(rows: Rows, task: SeveralTask) -> SeveralSums:
+    """Loss and gradient of several models, summed over the node's rows."""
+    start, stop = rows.span_of(task)
+    raw = _several_scores(rows, start, stop, task.models)
+    value, slope = _several_derivatives(rows.target[start:stop], raw, task.loss)
+    weight = rows.weight[start:stop]
+    gradient = np.empty((slope.shape[1], rows.n_kept + 1))
+    slope *= weight[:, None]
+    gradient[:, : rows.n_dense] = np.dot(slope.T, rows.dense[start:stop])
+    if rows.n_sparse:
+        gradient[:, rows.n_dense :] = column_sums(rows, start, stop, slope)[:, rows.n_dense :]
+    gradient[:, -1] = slope.sum(axis=0)
+    low, high = raw.min(axis=0, initial=np.inf), raw.max(axis=0, initial=-np.inf)
+    return SeveralSums(np.dot(weight, value), gradient, low, high)
+
+
+class FoldLossTask(NamedTuple):
+    """A node, several models for each fold, and the loss."""
+
+    node: int
+    models: Sequence[SeveralModels]
+    loss: Loss
+    span: Span | None = None
+
+    @property
+    def n_folds(self) -> int:
+        return len(self.models)
+
+
+def _fold_loss_work(rows: Rows, task: FoldLossTask) -> float:
+    n_models = len(task.models[0].intercept) / task.loss.n_outputs
+    return n_models * derivative_work(rows, task.loss)
+
+
+@in_slices(_fold_loss_work)
+def fold_losses(rows: Rows, task: FoldLossTask) -> Floats:
+    """Losses of every fold's own models on its rows: (folds, models)."""
+    out = np.zeros((task.n_folds, len(task.models[0].intercept) // task.loss.n_outputs))
+    for fold, start, stop in _fold_spans(rows, task):
+        raw = _several_scores(rows, start, stop, task.models[fold])
+        value, _ = _several_derivatives(rows.target[start:stop], raw, task.loss)
+        out[fold] += np.dot(rows.weight[start:stop], value)
+    return out
+
+
+def _several_derivatives(target: Floats, raw: Floats, loss: Loss) -> tuple[Floats, Floats]:
+    """Loss (rows, models) and slope (rows, models * outputs) of some rows under several models."""
+    value = np.empty((len(raw), raw.shape[1] // loss.n_outputs))
+    slope = np.empty_like(raw)
+    for k in range(value.shape[1]):
+        own = slice(k * loss.n_outputs, (k + 1) * loss.n_outputs)
+        given = np.ascontiguousarray(raw[:, own])
+        value[:, k], found, _ = loss.derivatives(
+            target, given.ravel() if loss.n_outputs == 1 else given, False
+        )
+        slope[:, own] = found.reshape(given.shape)
+    return value, slope
+
+
+def _several_scores(rows: Rows, start: int, stop: int, models: SeveralModels) -> Floats:
+    """Scores of some rows under several models: (rows, models * outputs)."""
+    raw = np.dot(rows.dense[start:stop], models.coef[:, : rows.n_dense].T) + models.intercept
+    if rows.n_sparse:
+        of_sparse = models.coef.copy()
+        of_sparse[:, : rows.n_dense] = 0.0
+        raw += raw_prediction(rows, start, stop, RowModel(of_sparse, np.zeros(raw.shape[1])))
+    return np.asarray(raw)

@@ -1,4 +1,4 @@
-"""Curves: what a column that bends adds to the score, in every leaf."""
+"""Curves: what a column that bends adds to the score, a broken line in every leaf."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.effect_lines import effect_lines
+from glassleaf.explanations.effect_lines import bends, effect_lines
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.model import ModelExplanation
-from glassleaf.explanations.terms import to_raw
 from glassleaf.show.plots.style import (
     FAINT,
     INK,
@@ -30,11 +29,11 @@ _MOST_RULES = 16
 
 @dataclass
 class CurveDisplay:
-    """One panel per curve: what its feature adds to the score, a line per leaf.
+    """One panel per feature that bends: what it adds to the score, a line per leaf.
 
-    A line is the sum of the straight part and the curve, relative to the feature's mean in the
-    leaf, over the values that the leaf holds. The wider it is, the more rows the leaf has. Dots
-    are the points of the curve. All panels have the same scale.
+    A line is what the feature adds, relative to its mean in the leaf, over the values that the
+    leaf holds. The wider it is, the more rows the leaf has. Dots are where it bends. All panels
+    have the same scale.
 
     Parameters
     ----------
@@ -42,7 +41,7 @@ class CurveDisplay:
     output : int
         Whose score is shown where there are several classes.
     max_curves : int
-        How many curves are drawn, those of the most important features.
+        How many features are drawn, the most important first.
 
     Attributes
     ----------
@@ -58,17 +57,17 @@ class CurveDisplay:
     def from_estimator(
         cls, estimator: Any, *, output: int = -1, max_curves: int = 9, ax: Any = None
     ) -> Self:
-        """Explain a fitted model tree and draw its curves."""
+        """Explain a fitted model tree and draw the features that bend."""
         return cls(explain(estimator), output, max_curves).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the curves."""
+        """Draw the features that bend."""
         explanation = self.explanation
-        names = [name for name in explanation.importance if name in explanation.curve]
+        names = [name for name in explanation.importance if name in explanation.bent]
         names = names[: self.max_curves]
         if not names:
             raise ValueError(
-                "This model has no curves: curves=False, or no column along which the target bends."
+                "No column of this model bends: curves=False, or the target bends along none."
             )
         n_places = len(names) + 1  # the legend takes one
         across = 2 if n_places in (2, 4) else 3
@@ -94,8 +93,6 @@ class CurveDisplay:
     def _panel(self, panel: Any, name: str) -> None:
         explanation = self.explanation
         panel.axhline(0.0, color=FAINT, lw=1, zorder=0)
-        term = np.array([z for z, _ in explanation.curve[name].of_term])
-        learned = to_raw(term, explanation.feature[name].knots)
         for line, leaf in zip(
             effect_lines(explanation, name, self.output), explanation.leaves, strict=True
         ):
@@ -103,8 +100,8 @@ class CurveDisplay:
             color, dashes = leaf_style(line.leaf)
             width = 1.1 + 1.6 * np.sqrt(leaf.share)
             panel.plot(x, y, color=color, linestyle=dashes, lw=width, label=f"leaf {line.leaf}")
-            dots = np.isin(x, learned)
-            panel.plot(x[dots], y[dots], ".", color=color, ms=3)
+            dots = np.isin(x, bends(explanation, leaf, name, self.output))
+            panel.plot(x[dots], y[dots], "o", color=color, ms=3.5)
         panel.set_xlabel(label(name, 30), fontsize=9, color=INK)
         panel.tick_params(labelsize=8)
         panel.locator_params(axis="x", nbins=5)

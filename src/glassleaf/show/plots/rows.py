@@ -26,6 +26,8 @@ from glassleaf.show.plots.style import (
 class RowDisplay:
     """Bars from the reference to the raw score, the largest contribution first.
 
+    Where the score of the leaf has a limit that acts on the row, the last bar is what it changes.
+
     Parameters
     ----------
     row : RowExplanation
@@ -118,6 +120,9 @@ class RowDisplay:
         if order[cut:]:
             rest = sum(parts[name] for name in order[cut:])
             bars.append((f"{len(order) - cut} other features", rest))
+        limited = self._number(self.row.limited)
+        if limited:
+            bars.append((f"limited to {words.number(self._number(self.row.raw), 4)}", limited))
         return bars
 
     def _named(self, name: str) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.effect_lines import direction, strength_in
+from glassleaf.explanations.effect_lines import direction
 from glassleaf.explanations.explain import explain
-from glassleaf.explanations.model import ModelExplanation, NodeExplanation
+from glassleaf.explanations.model import ModelExplanation, NodeExplanation, spread_of
 from glassleaf.show.plots.style import (
     FAINT,
     INK,
@@ -39,9 +39,9 @@ class TreeDisplay:
     """The tree from left to right; every leaf is a line with a bar for each feature.
 
     A bar is the feature's influence in the leaf: the spread of what it adds to the score, which is
-    coefficient times spread, or that of line and curve together. It is blue where a larger value
-    raises the score, orange where it lowers it, grey where it has no direction (categories, curves
-    that go up and down, several classes). All bars have the same scale.
+    coefficient times spread, or that of a broken line. It is blue where a larger value raises the
+    score, orange where it lowers it, grey where it has no direction (categories, lines that go up
+    and down, several classes). All bars have the same scale.
 
     Parameters
     ----------
@@ -163,13 +163,13 @@ class TreeDisplay:
         explanation, several = self.explanation, len(self.explanation.outputs) > 1
         out = []
         for name in names:
-            has_number = any(t.feature == name and t.kind == "number" for t in explanation.terms)
-            if not has_number or (several and self.output < 0):
+            own = explanation.of_number.get(name)
+            if own is None or (several and self.output < 0):
                 out.append((leaf.strength[name], False))
                 continue
             size = leaf.strength[name]
             if several:
-                size = strength_in(explanation, leaf, name, self.output)
+                size = spread_of(explanation, leaf, own, self.output)
             sign = direction(explanation, leaf, name, max(self.output, 0))
             out.append((size * (sign or 1), sign != 0))
         return out

@@ -1,4 +1,4 @@
-/* Small pictures: bars, curves, histograms, calibration. Colors come from the style sheet. */
+/* Small pictures: bars, lines, histograms, calibration. Colors come from the style sheet. */
 
 /* Nice round places between two ends. */
 function ticks(low, high, about = 5) {
@@ -141,14 +141,13 @@ function gainBars(candidate, highest) {
   return svg;
 }
 
-/* A curve along its feature; dots are the points that were learned. Below it, how many of the test
-   rows lie where. */
-function curveChart(view, curve) {
-  const { low, high, edges, shares } = curve.rows, strip = 34;
-  const values = curve.points.map((p) => p[1]);
+/* What a feature that bends adds in every leaf. Below it, how many of the test rows lie where. */
+function bendChart(view, bent) {
+  const { low, high, edges, shares } = bent.rows, strip = 34;
+  const values = bent.lines.flatMap((line) => line.points.map((p) => p[1]));
   const pad = 0.06 * (Math.max(...values) - Math.min(...values));
   const { svg, x, y, base } = frame(290, 214, [low, high], [Math.min(...values) - pad, Math.max(...values) + pad],
-    "Curve along the feature", { xTicks: 4, strip: strip, edge: { bottom: 22, left: 40 } });
+    "What the feature adds", { xTicks: 4, strip: strip, edge: { bottom: 22, left: 50 } });
   const within = (value) => x(Math.min(Math.max(value, low), high));
   const highest = Math.max(...shares, 1e-9);
   shares.forEach((share, k) => {
@@ -156,12 +155,38 @@ function curveChart(view, curve) {
     if (share > 0) svg.append(s("rect", { class: "rows", x: from + 0.5, width: Math.max(within(edges[k + 1]) - from - 1, 0.5),
       y: base - height, height: height }, s("title", {}, `${number(edges[k])} to ${number(edges[k + 1])}: ${percent(share)} of the ${view.shown.rows}`)));
   });
-  svg.append(s("line", { class: "axis", x1: x(low), x2: x(high), y1: y(0), y2: y(0) }),
-    s("polyline", { class: "curve chosen", points: curve.points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
-  for (const [at, value] of curve.marks.filter((mark) => mark[0] >= low && mark[0] <= high)) {
-    svg.append(s("circle", { class: "dot", cx: x(at), cy: y(value), r: 3 }, s("title", {}, `${number(at)}: ${number(value, 3)}`)));
-  }
+  svg.append(s("line", { class: "axis", x1: x(low), x2: x(high), y1: y(0), y2: y(0) }));
+  for (const line of bent.lines.filter((one) => one.points.length)) svg.append(leafLine(line, x, y));
   return svg;
+}
+
+/* The line of one leaf, with dots where it bends; `markLines` shows which one is chosen. */
+function leafLine(line, x, y) {
+  const places = line.points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ");
+  const dots = line.points.filter((p) => line.bends.includes(p[0])).map(([at, added]) =>
+    s("circle", { class: "dot", cx: x(at), cy: y(added), r: 3 }, s("title", {}, `bends at ${number(at, 6)}`)));
+  return s("g", { class: "leaf-line", "data-leaf": line.leaf }, s("title", {}, "Leaf " + line.leaf),
+    s("polyline", { class: "curve", points: places }), dots);
+}
+
+function markLines(leaf) {
+  document.querySelectorAll(".leaf-line").forEach((line) => {
+    const isChosen = line.dataset.leaf === String(leaf);
+    line.classList.toggle("chosen", isChosen);
+    if (isChosen) line.parentNode.append(line); // above the others
+  });
+}
+
+/* A line as small as a word. */
+function sparkline(points) {
+  const width = 84, height = 24, edge = 2;
+  const ends = (k) => [Math.min(...points.map((p) => p[k])), Math.max(...points.map((p) => p[k]))];
+  const [low, high] = ends(0), [least, most] = ends(1);
+  const place = (p) => [edge + ((p[0] - low) / (high - low || 1)) * (width - 2 * edge),
+    height - edge - ((p[1] - least) / (most - least || 1)) * (height - 2 * edge)].map((v) => v.toFixed(1)).join(",");
+  return s("svg", { class: "sparkline", width: width, height: height, viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": "What the feature adds, from its smallest to its largest value" },
+  s("polyline", { points: points.map(place).join(" ") }));
 }
 
 /* Counts per bin, one color per series, beside marks of means. */

@@ -146,7 +146,7 @@ def _are_those_of_the_fit(
     tree, leaves = model.tree, np.array(model.leaves)
     if (np.bincount(nodes, minlength=tree.node_count)[leaves] != tree.n_samples[leaves]).any():
         return False
-    terms = np.setdiff1d(np.arange(tree.terms.n_terms), tree.terms.curve_term)
+    terms = np.arange(tree.terms.first_hinge_term)  # hinges follow from their numbers
     known = tree.record.mean[:, terms]
     least = _SAME_MEAN * (tree.record.spread[0, terms] + np.abs(known[0]))
     for leaf in leaves.tolist():

@@ -1,7 +1,7 @@
-"""Where the test rows lie along the features that have curves.
+"""Where the test rows lie along the features that bend.
 
 The model keeps no histogram of its training rows, so those of the report stand for them. Read
-a curve with care where it bends and there are no rows.
+a line with care where it bends and there are no rows.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import Feature, ModelExplanation
-from glassleaf.explanations.terms import Curve
 
 Floats = NDArray[np.float64]
 
 _BINS = 30
-# How much of what lies beyond a curve's points, where it is constant, is shown.
-_BEYOND = 0.08
 # Where all but these outer shares of the rows would fill less than a third of the range, it is cut
 # there: a few far values must not hide the rest.
 _TAIL = 0.025
@@ -44,21 +41,20 @@ class Density(JsonData):
 
 
 def densities(explanation: ModelExplanation, matrix: Floats, weight: Floats) -> tuple[Density, ...]:
-    """One for every curve of the model, in their order."""
-    share = weight / weight.sum()
-    return tuple(_density(explanation, curve, matrix, share) for curve in explanation.curves)
+    """One for every feature that bends."""
+    share, by_name = weight / weight.sum(), explanation.feature
+    return tuple(_density(by_name[name], matrix, share) for name in explanation.bent)
 
 
-def _density(explanation: ModelExplanation, curve: Curve, matrix: Floats, share: Floats) -> Density:
-    feature = explanation.feature[curve.feature]
+def _density(feature: Feature, matrix: Floats, share: Floats) -> Density:
     values = matrix[:, feature.column]
     known = ~np.isnan(values)
-    low, high = _shown_range(curve, feature, values[known], share[known])
+    low, high = _shown_range(feature, values[known], share[known])
     edges = _edges(values[known], low, high)
     shares = np.histogram(values[known], edges, weights=share[known])[0]
     missing = float(share[~known].sum())
     return Density(
-        feature=curve.feature,
+        feature=feature.name,
         low=low,
         high=high,
         edges=tuple(edges.tolist()),
@@ -68,16 +64,9 @@ def _density(explanation: ModelExplanation, curve: Curve, matrix: Floats, share:
     )
 
 
-def _shown_range(
-    curve: Curve, feature: Feature, values: Floats, share: Floats
-) -> tuple[float, float]:
-    """The curve's points, and a little of what training saw beyond them; or where the rows are."""
-    first, last = curve.points[0][0], curve.points[-1][0]
-    room = _BEYOND * (last - first)
-    low, high = (
-        max(min(feature.low, first), first - room),
-        min(max(feature.high, last), last + room),
-    )
+def _shown_range(feature: Feature, values: Floats, share: Floats) -> tuple[float, float]:
+    """What training saw of the feature; or where the rows are."""
+    low, high = feature.low, feature.high
     if not len(values):
         return low, high
     ends = np.quantile(values, [_TAIL, 1 - _TAIL], weights=share, method="inverted_cdf")

@@ -40,14 +40,15 @@ function formulas(view, leaf) {
   return leaf.formulas.map((formula, k) => disclosure(heads[k], k === first, formulaTable(formula)));
 }
 
-/* The formula as a list: coefficients in line, and how much each term matters in this leaf. */
+/* The formula as a list, a line for each column, category or gap: coefficients in line, and how much
+   it matters in this leaf. A number that bends has a small picture of what it adds. */
 function formulaTable(formula) {
-  const largest = Math.max(...formula.terms.map((term) => Math.abs(term.influence)), 0);
+  const largest = Math.max(...formula.terms.map((term) => term.influence), 0);
   const rows = formula.terms.map((term) => h("tr", {},
-    h("td", { class: "number" }, signed(term.coef, 4)),
-    h("td", {}, "×\u00a0", around(term.text, term.title), support(term.support)),
-    h("td", { class: "wide" }, signedBar(term.influence, largest, term.signed ? "" : "none")),
-    h("td", { class: "number quiet" }, inLine(largest)(Math.abs(term.influence)))));
+    h("td", { class: "number" }, term.products.map((one) => h("div", {}, signed(one.coef, 4)))),
+    h("td", {}, term.products.map((one) => h("div", {}, "×\u00a0", around(one.text, term.title))), support(term.support)),
+    h("td", { class: "wide" }, signedBar((term.way || 1) * term.influence, largest, term.way ? "" : "none"), term.line ? sparkline(term.line) : null),
+    h("td", { class: "number quiet" }, inLine(largest)(term.influence))));
   const head = h("thead", {}, h("tr", {}, ["coefficient", "", "influence", ""].map((text, k) =>
     h("th", { scope: "col", class: k % 2 ? null : k ? "wide" : "number" }, text))));
   const start = h("tr", {}, h("td", { class: "number" }, number(formula.intercept, 5)),

@@ -2,7 +2,7 @@
 const view = JSON.parse(document.getElementById("report-data").textContent);
 const PARTS = [["summary", "Summary"], ["tree", "Tree"], ["what-if", "What if"], ["scores", "Scores"],
   ["leaves", "Leaves"], ["features", "Features"], ["gains", "Splits"], ["data", "Data notes"]];
-if (view.curves.length) PARTS.splice(2, 0, ["curves", "Curves"]);
+if (view.bends.length) PARTS.splice(2, 0, ["bends", "Bends"]);
 
 /* Light, dark, or as the system has it. */
 function themeButton() {
@@ -26,6 +26,7 @@ function build() {
   let tree = null;
   const onLeaf = (leaf, scroll) => {
     panels.show(leaf);
+    markLines(leaf);
     tree.select(view.leaves.find((one) => one.leaf === leaf).node);
     if (scroll) document.getElementById("tree").scrollIntoView();
   };
@@ -35,7 +36,7 @@ function build() {
     PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
   document.getElementById("report").append(header, h("main", {}, summarySection(view),
     section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), scaleList(view), panels.element),
-    view.curves.length ? curveSection(view) : null, whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
+    view.bends.length ? bendSection(view) : null, whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
   h("footer", {}, view.origin + " This page loads nothing from elsewhere."));
   const first = whatIf.leaf ? view.leaves.find((leaf) => leaf.node === whatIf.leaf()) : view.leaves[0];
   onLeaf(first.leaf);

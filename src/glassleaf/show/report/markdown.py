@@ -7,7 +7,7 @@ import numpy as np
 from glassleaf.explanations import words
 from glassleaf.explanations.formulas import (
     SCALES_INTRO,
-    curve_texts,
+    limit_texts,
     link_text,
     ranges_intro,
     scale_texts,
@@ -22,7 +22,7 @@ from glassleaf.show.text.model import target_text, training_range_text
 
 
 def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
-    """Summary, scores, classes, calibration, leaves, curves, features, gains, data notes."""
+    """Summary, scores, classes, calibration, leaves, features, gains, data notes."""
     parts = [
         f"# {escaped(contents.title, 200)}",
         "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
@@ -30,7 +30,6 @@ def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
         *_classes(contents),
         _part(contents, "Calibration", "calibration", _calibration(contents)),
         _part(contents, "Leaves", "leaves", _leaves(contents, max_terms)),
-        *_curves(contents),
         _part(contents, "Features", "features", _features(contents)),
         _part(contents, "Splits and their rivals", "gains", _gains(contents)),
         _part(contents, "Data notes", "data", _data(contents)),
@@ -146,16 +145,13 @@ def _formulas(contents: Contents, max_terms: int | None) -> str:
     for leaf in model.leaves:
         texts = [escaped(text, 4000) for text in score_texts(model, leaf, max_terms)]
         lines.append(f"- Leaf {leaf.leaf}: " + "; ".join(texts))
-    intro = f"{escaped(link_text(model.link, model.positive_class), 500)}. {ranges_intro(model)}"
+    link = escaped(link_text(model.link, model.positive_class), 500)
+    limits = [escaped(text, 500) for text in limit_texts(model)]
+    intro = " ".join([f"{link}.", *limits, ranges_intro(model)])
     scales = [f"- {escaped(text, 4000)}" for text in scale_texts(model, max_terms).values()]
     if scales:
         lines += ["", f"{escaped(SCALES_INTRO, 500)}:", "", *scales]
     return intro.strip() + "\n\n" + "\n".join(lines)
-
-
-def _curves(contents: Contents) -> list[str]:
-    lines = [f"- {escaped(text, 4000)}" for text in curve_texts(contents.model)]
-    return [_part(contents, "Curves", "curves", "\n".join(lines))] if lines else []
 
 
 def _features(contents: Contents) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import is_rescaled
+from glassleaf.explanations.formulas import is_rescaled, limit_texts
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.scores import ReportedScore
@@ -30,12 +30,12 @@ _INTRO = {
     " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
     " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"
     " is blue.",
-    "curves": "Some features do not act along a straight line. What the line misses is a curve,"
-    " learned once; every leaf adds it with a weight of its own, the coefficient of curve(x) in its"
-    " formula. Over the training rows a curve has about mean 0 and spread 1. Between the dots it is"
-    " straight (along rank(x), where the formula has that), beyond them constant.",
+    "bends": "Some features do not act along a straight line: what one of them adds to the score is"
+    " a broken line, which every leaf has for itself. Each picture shows what a feature adds in"
+    " every leaf, relative to its average there, over the values that the leaf holds; blue is the"
+    " leaf chosen in the tree, dots are where its line bends.",
     "densities": "Grey bars show where the test rows of this report lie; the model keeps no"
-    " histogram of its training rows. Where there are hardly any, a curve says little.",
+    " histogram of its training rows. Where there are hardly any, a line says little.",
     "what_if": "Change a value and see at once where the row goes, what each feature adds, and what"
     " is predicted. An empty field is a missing value. What a feature adds is its part of the"
     " leaf's formula, less that of a row whose inputs are all average. Everything is computed in"
@@ -95,14 +95,15 @@ def _how_to_read(model: ModelExplanation) -> str:
         " has far-out values, its outer 1% quantiles. " * is_held,
         "rank(x) is x by its rank among the training rows, on a scale from -3.5 to 3.5. "
         * any(is_rescaled(feature.knots) for feature in model.features),
-        "curve(x) is a function of x that all leaves share, drawn below. " * bool(model.curves),
+        "max(0, x - a) is how far x lies above a, 0 below it: there the line of x bends. "
+        * bool(model.bent),
         "[x = a] is 1 if x is a, else 0; a category that training never saw is none of them. Beside"
         " it stands the number of the leaf's training rows for which it is 1 (their share, where"
         " rows had weights). " * bool(kinds & {"category", "missing"}),
         "A missing number counts as the average of all rows. " * ("number" in kinds),
     ]
-    return "".join(pieces) + (
-        "Influence is the coefficient times the spread in the leaf: how far the term typically"
+    return "".join([*pieces, *(f"{text} " for text in limit_texts(model))]) + (
+        "Influence is the spread of what a line of the table adds in the leaf: how far it typically"
         " moves the score there. Blue: larger values raise the score; orange: they lower it; grey:"
         " no single direction."
     )

@@ -113,7 +113,7 @@ function gainSection(view) {
   }));
 }
 
-/* Test rows that are in no bar below a curve. */
+/* Test rows that are in no bar below a line. */
 function rowsAside(rows) {
   const parts = [[rows.beyond, "beyond"], [rows.missing, "missing"]].filter(([share]) => share > 0.0005)
     .map(([share, text]) => `${percent(share)} ${text}`);
@@ -126,11 +126,11 @@ function gainText(candidate) {
   return `${isOfBest ? "; best set:" : ","} estimated gain ${number(candidate.gain)}`;
 }
 
-function curveSection(view) {
-  return section("curves", "Curves", view.intro.curves, h("p", { class: "intro" }, view.intro.densities), h("div", { class: "charts" }, view.curves.map((curve) =>
-    h("figure", { class: "shared-curve" }, h("figcaption", {}, "curve(", named(curve.label, curve.name), ")"), curveChart(view, curve),
-      rowsAside(curve.rows), disclosure(`${curve.marks.length} points`, false, h("div", { class: "quiet" },
-        curve.marks.map(([at, value]) => `${number(at, 5)} → ${number(value, 5)}`).join(", ")))))));
+function bendSection(view) {
+  const of = view.outputs[view.outputs.length - 1];
+  return section("bends", "Bends", view.intro.bends, h("p", { class: "intro" }, view.intro.densities), h("div", { class: "charts" }, view.bends.map((bent) =>
+    h("figure", { class: "bent" }, h("figcaption", {}, named(bent.label, bent.name), of ? [", score of ", named(of)] : null),
+      bendChart(view, bent), rowsAside(bent.rows)))));
 }
 
 const LEVELS = ["", "look", "changed"];

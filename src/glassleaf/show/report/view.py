@@ -12,17 +12,23 @@ from typing import Any
 import numpy as np
 
 from glassleaf.explanations import words
+from glassleaf.explanations.effect_lines import EffectLine, bends, direction, effect_line
 from glassleaf.explanations.formulas import (
     SCALES_INTRO,
     link_text,
+    products,
     scale_texts,
-    strongest_terms,
-    term_text,
+    strongest_summands,
 )
 from glassleaf.explanations.json_data import json_ready
-from glassleaf.explanations.model import Candidate, Feature, ModelExplanation, NodeExplanation
+from glassleaf.explanations.model import (
+    Candidate,
+    Feature,
+    ModelExplanation,
+    NodeExplanation,
+    spread_of,
+)
 from glassleaf.explanations.rules import Condition, rule_texts
-from glassleaf.explanations.terms import Curve, to_raw
 from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.densities import Density
@@ -68,10 +74,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "nodes": [_node(model, node) for node in model.nodes],
         "leaves": _leaves(contents),
         "scales": {"intro": f"{SCALES_INTRO}.", "texts": _scales(model)},
-        "curves": [
-            _curve(model, curve, density)
-            for curve, density in zip(model.curves, contents.densities, strict=True)
-        ],
+        "bends": [_bent(model, density) for density in contents.densities],
         "distribution": {
             "axis": words.name(contents.leaves.axis),
             "edges": contents.leaves.edges,
@@ -113,7 +116,7 @@ def _around(text: str, name: str) -> Parts:
 
 def _term_parts(text: str, name: str) -> Parts:
     """A term of a formula around the name of its feature, which may be as short as "c"."""
-    functions = re.match(r"(?:\[|curve\(|clip\(|rank\()*", text)
+    functions = re.match(r"(?:\[|max\(0, |max\(|min\(|clip\(|rank\()*", text)
     start = functions.end() if functions and text.startswith(name, functions.end()) else 0
     before, name, after = _around(text[start:], name)
     return [text[:start] + before, name, after]
@@ -231,6 +234,7 @@ def _leaves(contents: Contents) -> list[dict[str, Any]]:
             "formulas": [_formula(model, leaf, k) for k in range(len(model.outputs))],
             "means": _mean_parts(model, leaf),
             "clamps": leaf.clamp,
+            "limits": leaf.limits,
             "test": test,
             "test_rows_text": words.rows_and_share(test.rows, contents.rows, test.share, unit=""),
         }
@@ -239,20 +243,28 @@ def _leaves(contents: Contents) -> list[dict[str, Any]]:
 
 
 def _formula(model: ModelExplanation, leaf: NodeExplanation, output: int) -> dict[str, Any]:
-    """The intercept, and the terms by their influence: coefficient times spread in the leaf."""
+    """The intercept, and the summands by their influence: the spread of what they add in the leaf.
+
+    ``way`` is 1 where larger values raise the score, -1 where they lower it, else 0; ``line`` are
+    the points of what a number adds, where it bends.
+    """
     terms = []
-    for t in strongest_terms(model, leaf, output):
-        term = model.terms[t]
-        text = term_text(model, term, leaf)
-        coef = leaf.coef[output][t]
+    for summand in strongest_summands(model, leaf, output):
+        first = model.terms[summand[0]]
+        is_number = first.feature in model.of_number and first.kind not in _INDICATORS
+        is_bent = is_number and bool(bends(model, leaf, first.feature, output))
+        line = effect_line(model, leaf, first.feature, output) if is_bent else None
         terms.append(
             {
-                "text": _term_parts(text, words.name(term.feature)),
-                "title": term.name,
-                "coef": coef,
-                "influence": coef * leaf.spread[t],
-                "signed": term.kind == "number",
-                "support": _support(leaf, t) if term.kind in _INDICATORS else None,
+                "products": [
+                    {"coef": coef, "text": _term_parts(text, words.name(first.feature))}
+                    for coef, text in products(model, summand, leaf.coef[output], leaf)
+                ],
+                "title": first.feature if is_number else first.name,
+                "influence": spread_of(model, leaf, summand, output),
+                "way": direction(model, leaf, first.feature, output) if is_number else 0,
+                "line": None if line is None else line.points,
+                "support": None if is_number else _support(leaf, summand[0]),
             }
         )
     return {"intercept": leaf.intercept[output], "terms": terms}
@@ -280,21 +292,34 @@ def _mean_parts(model: ModelExplanation, leaf: NodeExplanation) -> list[list[flo
     return out.tolist()
 
 
-def _curve(model: ModelExplanation, curve: Curve, density: Density) -> dict[str, Any]:
-    """A curve to draw: all its points, those that were learned, and where the test rows are."""
-    term = np.array([z for z, _ in curve.of_term])
-    learned = to_raw(term, model.feature[curve.feature].knots).tolist()
-    marks = [[x, value] for x, (_, value) in zip(learned, curve.of_term, strict=True)]
-    x, value = np.array(curve.points).T
-    inside = (x > density.low) & (x < density.high)
-    shown = np.array([density.low, *x[inside], density.high])
+def _bent(model: ModelExplanation, density: Density) -> dict[str, Any]:
+    """A feature that bends: what it adds in every leaf, and where the test rows are."""
+    name, output = density.feature, len(model.outputs) - 1
     return {
-        "name": curve.feature,
-        "label": words.name(curve.feature, _LABEL),
-        "points": np.column_stack([shown, np.interp(shown, x, value)]).tolist(),
-        "marks": marks,
+        "name": name,
+        "label": words.name(name, _LABEL),
+        "lines": [
+            {
+                "leaf": leaf.leaf,
+                "points": _cut(effect_line(model, leaf, name, output), density),
+                "bends": [
+                    at for at in bends(model, leaf, name, output) if density.low < at < density.high
+                ],
+            }
+            for leaf in model.leaves
+        ],
         "rows": density,
     }
+
+
+def _cut(line: EffectLine, density: Density) -> list[list[float]]:
+    """The points of a line within the range that is shown; none where it lies beyond."""
+    x, added = np.array(line.points).T
+    low, high = max(density.low, x[0]), min(density.high, x[-1])
+    if low > high:
+        return []
+    shown = np.array([low, *x[(x > low) & (x < high)], high])
+    return [[at, value] for at, value in zip(shown, np.interp(shown, x, added), strict=True)]
 
 
 # --- splits and their rivals ---------------------------------------------------------------------

@@ -204,10 +204,18 @@ function story(view, leaf, parts, output) {
     down ? [up ? ", and lowered most by " : "; it is lowered most by ", named_(down), "."] : ".");
 }
 
+/* What a limit of the leaf's score takes away from the sum of its parts, or adds; mostly 0. */
+function limitedBy(leaf, parts, output) {
+  const sum = parts.reduce((total, part) => total + part.value, leaf.raw[output]), [low, high] = leaf.limits[output];
+  if (low !== null && sum < low) return low - sum;
+  return high !== null && sum > high ? high - sum : 0;
+}
+
 function contributionTable(view, leaf, parts, raw, output, values) {
   const shown = parts.slice(0, SHOWN_PARTS).filter((part) => part.value !== 0);
   const rest = parts.slice(SHOWN_PARTS).reduce((sum, part) => sum + part.value, 0);
-  const largest = Math.max(...parts.map((part) => Math.abs(part.value)), 0);
+  const limited = limitedBy(leaf, parts, output);
+  const largest = Math.max(...parts.map((part) => Math.abs(part.value)), Math.abs(limited));
   const text = inLine(Math.max(largest, Math.abs(leaf.raw[output]) / 100, Math.abs(raw) / 100));
   const line = (name, bar, value, kind) => h("tr", { class: kind || null }, h("td", { class: "what" }, name), h("td", { class: "wide" }, bar), h("td", { class: "number" }, value));
   const of = view.outputs[output] ? [" of ", named(view.outputs[output])] : null;
@@ -218,6 +226,7 @@ function contributionTable(view, leaf, parts, raw, output, values) {
         h("span", { class: "quiet" }, " = ", h("bdi", {}, middle(cellText(view, values, part.column), 24)), heldText(view, values, leaf, part.column))],
       signedBar(part.value, largest), text(part.value, true))),
       rest !== 0 ? line(`${parts.length - SHOWN_PARTS} others`, signedBar(rest, largest), text(rest, true)) : null,
+      limited !== 0 ? line(`limited to ${number(raw, 5)}`, signedBar(limited, largest), text(limited, true)) : null,
       line("score of this row", "", text(raw), "total"))),
     h("p", { class: "quiet" }, view.link + "."));
 }

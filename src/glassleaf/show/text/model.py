@@ -10,13 +10,15 @@ from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.formulas import (
+    SCALES_INTRO,
     difference,
     fills_text,
     formula,
-    function_lists,
+    limit_texts,
     link_text,
     of_output,
     ranges_intro,
+    scale_texts,
     score_texts,
 )
 from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
@@ -37,7 +39,7 @@ def check_max_terms(max_terms: int | None) -> None:
 
 
 def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
-    """The tree, every leaf's rule and formula, scales, curves, the features by importance."""
+    """The tree, every leaf's rule and formula, scales, the features by importance."""
     lines = [_headline(explanation)]
     if explanation.share_formula:
         lines += ["", *postcard(explanation)]
@@ -47,11 +49,12 @@ def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
             lines += ["", *branches]
         for leaf in explanation.leaves:
             lines += ["", *_leaf(explanation, leaf, max_terms)]
-    notes = [text for text in (ranges_intro(explanation), fills_text(explanation)) if text]
-    if notes:
-        lines += ["", *notes]
-    for intro, texts in function_lists(explanation, max_terms):
-        lines += ["", intro, *(f"  {text}" for text in texts)]
+    notes = [*limit_texts(explanation), ranges_intro(explanation), fills_text(explanation)]
+    if any(notes):
+        lines += ["", *filter(None, notes)]
+    scales = scale_texts(explanation, max_terms)
+    if scales:
+        lines += ["", SCALES_INTRO, *(f"  {text}" for text in scales.values())]
     lines += ["", *_importance(explanation)]
     return "\n".join(lines)
 
@@ -59,9 +62,8 @@ def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
 def _headline(explanation: ModelExplanation) -> str:
     n = len(explanation.leaves)
     total = sum(explanation.numbers.values())
-    numbers = f", {total} numbers to read" if explanation.share_formula else ""
     return (
-        f"Model tree, {n} {'leaf' if n == 1 else 'leaves'}{numbers}, fitted on"
+        f"Model tree, {n} {'leaf' if n == 1 else 'leaves'}, {total:,} numbers to read, fitted on"
         f" {explanation.rows:,} rows;"
         f" {link_text(explanation.link, explanation.positive_class)}"
     )
@@ -145,17 +147,21 @@ def training_range_text(feature: Feature) -> str:
 
 def _importance(explanation: ModelExplanation, at_most: int = 10) -> list[str]:
     by_name = {feature.name: feature for feature in explanation.features}
-    shown = [
+    used = [
         by_name[name]
-        for place, name in enumerate(explanation.importance)
-        if place < at_most or by_name[name].gain_share > 0
+        for name in explanation.importance
+        if by_name[name].effect_share > 0 or by_name[name].gain_share > 0
     ]
-    width = max(len(words.name(feature.name)) for feature in shown)
+    shown = [own for place, own in enumerate(used) if place < at_most or own.gain_share > 0]
+    width = max((len(words.name(feature.name)) for feature in shown), default=0)
     lines = ["Features: share of the effect in the leaves, share of the gain of the splits"]
     for feature in shown:
         name = words.name(feature.name).ljust(width)
         effect, gain = words.percent(feature.effect_share), words.percent(feature.gain_share)
         lines.append(f"  {name}  {effect:>6}  {gain:>6}")
-    if len(explanation.features) > len(shown):
-        lines.append(f"  ... and {len(explanation.features) - len(shown)} more")
+    if len(used) > len(shown):
+        lines.append(f"  ... and {len(used) - len(shown)} more")
+    n_unused = len(explanation.features) - len(used)
+    if n_unused:
+        lines.append(f"  not used: {n_unused} {'column' if n_unused == 1 else 'columns'}")
     return lines

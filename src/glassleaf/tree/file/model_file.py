@@ -1,6 +1,6 @@
 """Model files: text to a checked document and back. No numpy, no pickle, nothing is executed.
 
-A document is what ``schemas/model-v3.schema.json`` describes, as Python's own dicts and lists;
+A document is what ``schemas/model-v4.schema.json`` describes, as Python's own dicts and lists;
 floats that JSON cannot write are the words "inf", "-inf" and "nan" in the file, and floats here.
 ``parse`` returns only sound documents: the schema allows them, and their arrays fit together and
 are a tree. For anything else it raises ``ModelFileError``. A file of an older version
@@ -21,7 +21,7 @@ from glassleaf.tree.file.older import upgraded
 Document = dict[str, Any]
 
 FORMAT = "glassleaf model"
-VERSION = 3
+VERSION = 4
 
 _LEAF = -1
 _PARTS = ("terms", "tree", "seen", "candidates")
@@ -144,6 +144,7 @@ def check_structure(document: Document) -> None:
         "column": len(columns),
         "column and end": len(columns) + 1,
         "term": terms["n_terms"],
+        "pair of terms": _n_pairs(terms["first_hinge"]),
         "output": _check_outputs(document),
         "class": 1 if document["classes"] is None else len(document["classes"]["values"]),
     }
@@ -163,6 +164,12 @@ def check_structure(document: Document) -> None:
     )
     if "candidates" in document:
         _check_candidates(columns, tree, document["candidates"])
+
+
+def _n_pairs(first_hinge: list[int]) -> int:
+    """How many pairs there are of a column's line and hinges, in all columns."""
+    n_hinges = (stop - start for start, stop in zip(first_hinge, first_hinge[1:], strict=False))
+    return sum(n * (n + 1) // 2 for n in n_hinges)
 
 
 def _require(holds: bool, otherwise: str) -> None:
@@ -221,8 +228,12 @@ def _check_columns(columns: list[Document]) -> None:
 
 def _check_terms(columns: list[Document], terms: Document) -> None:
     n_terms = terms["n_terms"]
-    _require(n_terms >= 0, "n_terms is negative")
-    for first, x, what in (("first_knot", "knot_x", "knots"), ("first_point", "point_x", "points")):
+    n_own = n_terms - len(terms["hinge_at"])  # the hinges come last
+    _require(n_own >= 0, "there are more hinges than terms")
+    for first, x, what in (
+        ("first_knot", "knot_x", "knots"),
+        ("first_hinge", "hinge_at", "hinges"),
+    ):
         inside = terms[first][0] == 0 and terms[first][-1] == len(terms[x])
         _require(inside, f"{what} begin or end wrongly")
     for j, column in enumerate(columns):
@@ -231,32 +242,40 @@ def _check_terms(columns: list[Document], terms: Document) -> None:
         kind = is_category if first >= 0 else terms["is_category"][j]  # no term: of no kind
         _require(terms["is_category"][j] == kind, f"column {j} is of two kinds")
         width = len(categories) if is_category else 1
-        _require(first + width <= n_terms or first < 0, f"terms of column {j} are out of range")
-        _require(terms["missing_term"][j] < n_terms, f"terms of column {j} are out of range")
+        own = max(first + width if first >= 0 else 0, terms["missing_term"][j] + 1)
+        _require(own <= n_own, f"terms of column {j} are out of range")
         _require(math.isfinite(terms["fill"][j]), f"fill of column {j} is not finite")
-        n_knots = _check_line(terms, "knot", j)
-        _require(not n_knots or not is_category, f"column {j} has categories and knots")
-        _check_curve(terms, j, is_category)
+        _check_knots(terms, j, is_category)
+        _check_hinges(terms, j, is_category)
 
 
-def _check_curve(terms: Document, column: int, is_category: bool) -> None:
-    curve, n_points = terms["curve_term"][column], _check_line(terms, "point", column)
-    _require(curve < terms["n_terms"], f"terms of column {column} are out of range")
-    _require((curve >= 0) == (n_points > 0), f"column {column} has a curve or its points, not both")
-    if curve >= 0:
-        is_number = not is_category and terms["first_term"][column] >= 0
-        _require(is_number, f"column {column} has a curve, and no number for it")
+def _check_knots(terms: Document, column: int, is_category: bool) -> None:
+    start, stop = terms["first_knot"][column], terms["first_knot"][column + 1]
+    _require(start <= stop, f"knots of column {column} are out of range")
+    _require(stop == start or not is_category, f"column {column} has categories and knots")
+    is_finite = all(map(math.isfinite, terms["knot_z"][start:stop]))
+    _require(
+        is_finite and _ascend(terms["knot_x"][start:stop]),
+        f"knots of column {column} are not ascending numbers",
+    )
 
 
-def _check_line(terms: Document, what: str, column: int) -> int:
-    """Check the function through a column's knots or points; returns how many these are."""
-    start, stop = terms[f"first_{what}"][column], terms[f"first_{what}"][column + 1]
-    _require(start <= stop, f"{what}s of column {column} are out of range")
-    x, z = terms[f"{what}_x"][start:stop], terms[f"{what}_z"][start:stop]
-    finite = all(map(math.isfinite, x)) and all(map(math.isfinite, z))
-    ascending = all(before < after for before, after in zip(x, x[1:], strict=False))
-    _require(finite and ascending, f"{what}s of column {column} are not ascending numbers")
-    return len(x)
+def _check_hinges(terms: Document, column: int, is_category: bool) -> None:
+    start, stop = terms["first_hinge"][column], terms["first_hinge"][column + 1]
+    _require(start <= stop, f"hinges of column {column} are out of range")
+    is_number = not is_category and terms["first_term"][column] >= 0
+    _require(stop == start or is_number, f"column {column} has hinges, and no number for them")
+    _require(
+        _ascend(terms["hinge_at"][start:stop]),
+        f"hinges of column {column} are not ascending numbers",
+    )
+
+
+def _ascend(values: list[float]) -> bool:
+    """Whether these are numbers, each larger than the one before."""
+    return all(map(math.isfinite, values)) and all(
+        before < after for before, after in zip(values, values[1:], strict=False)
+    )
 
 
 def _check_nodes(columns: list[Document], tree: Document) -> None:
@@ -312,6 +331,11 @@ def _check_models(tree: Document) -> None:
         _require(all(map(math.isfinite, numbers)), f"the model of node {node} is not finite")
         clamps = zip(tree["clamp_low"][node], tree["clamp_high"][node], strict=True)
         _require(all(low <= high for low, high in clamps), f"clamps of node {node} are no ranges")
+        limits = zip(tree["score_low"][node], tree["score_high"][node], strict=True)
+        are_ranges = all(
+            low <= high and low < math.inf and high > -math.inf for low, high in limits
+        )
+        _require(are_ranges, f"limits of node {node} are no ranges")
 
 
 # --- writing -------------------------------------------------------------------------------------

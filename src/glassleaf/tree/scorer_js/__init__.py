@@ -49,7 +49,6 @@ def _column(column: PlainColumn) -> dict[str, Any]:
         "categories": column.categories,
         "knots": column.knots,
         "fill": column.fill,
-        "curve": column.curve,
     }
 
 
@@ -68,7 +67,9 @@ def _split(split: PlainSplit) -> dict[str, Any]:
 
 def _leaf(leaf: PlainLeaf) -> dict[str, Any]:
     terms = [_term(term) for term in leaf.terms]
-    return {"intercept": leaf.intercept, "terms": terms, "samples": leaf.n_samples}
+    limits = zip(leaf.low, leaf.high, strict=True)
+    own = {"limits": [(_end(low), _end(high)) for low, high in limits]} if leaf.is_limited else {}
+    return {"intercept": leaf.intercept, "terms": terms, "samples": leaf.n_samples, **own}
 
 
 def _term(term: PlainTerm) -> dict[str, Any]:
@@ -76,8 +77,13 @@ def _term(term: PlainTerm) -> dict[str, Any]:
         "column": term.column,
         "missing": term.missing,
         "slope": term.slope,
-        "bend": term.bend,
-        "low": term.low if term.low > -inf else None,
-        "high": term.high if term.high < inf else None,
+        "bends": term.bends,
+        "low": _end(term.low),
+        "high": _end(term.high),
         "categories": term.categories,
     }
+
+
+def _end(limit: float) -> float | None:
+    """An end of a range; None where there is none, as JSON knows no infinity."""
+    return limit if abs(limit) < inf else None

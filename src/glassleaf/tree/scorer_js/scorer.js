@@ -3,12 +3,12 @@
  * A row is an array in the order of the columns, or an object by their names. null, undefined and
  * NaN are missing. Returned functions:
  *   predict(row)        the prediction, or an array with the probability of every class
- *   raw(row)            sums of the leaf's terms, one per output; of two classes, the log-odds of
- *                       model.classes[model.positive]
+ *   raw(row)            sums of the leaf's terms within its limits, one per output; of two classes,
+ *                       the log-odds of model.classes[model.positive]
  *   leaf(row)           number of the leaf
  *   path(row)           [{node, column, value, goesLeft}, ...] from the root to the leaf
  *   contributions(row)  [{column, value, added: [one per output]}, ...]; with the leaf's
- *                       intercept they add up to raw(row)
+ *                       intercept they add up to raw(row), unless that is a limit of the leaf
  */
 function glassleafScorer(model) {
   "use strict";
@@ -83,23 +83,30 @@ function glassleafScorer(model) {
     return points[points.length - 1][1];
   }
 
+  /* A number within a range; an end that is null is none. */
+  function within(z, low, high) {
+    if (low !== null && z < low) return low;
+    return high !== null && z > high ? high : z;
+  }
+
   /* What a column's numbers are to a leaf: transformed, filled where missing, within the clamps. */
   function limited(term, value) {
     const column = model.columns[term.column];
     let z = column.fill;
     if (value !== null) z = column.knots.length ? interpolated(value, column.knots) : value;
-    if (term.low !== null && z < term.low) z = term.low;
-    if (term.high !== null && z > term.high) z = term.high;
-    return z;
+    return within(z, term.low, term.high);
+  }
+
+  /* What the bends of a term add: their numbers times how far z lies above their places. */
+  function bent(term, z, k) {
+    return term.bends.reduce((sum, [at, numbers]) => sum + numbers[k] * Math.max(0, z - at), 0);
   }
 
   /* A sum and what a term adds to it, in the order in which predict adds. */
   function plus(sum, term, value, k) {
     if (value === null && term.missing.length) sum += term.missing[k];
     if (term.slope.length) sum += term.slope[k] * limited(term, value);
-    if (term.bend.length) {
-      sum += term.bend[k] * interpolated(limited(term, value), model.columns[term.column].curve);
-    }
+    if (term.bends.length) sum += bent(term, limited(term, value), k);
     const category = value === null ? undefined : term.categories[value];
     return category === undefined ? sum : sum + category[k];
   }
@@ -109,7 +116,8 @@ function glassleafScorer(model) {
     return leaf.intercept.map((intercept, k) => {
       let sum = 0;
       for (const term of leaf.terms) sum = plus(sum, term, values[term.column], k);
-      return sum + intercept;
+      sum += intercept;
+      return leaf.limits ? within(sum, ...leaf.limits[k]) : sum;
     });
   }
 

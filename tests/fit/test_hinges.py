@@ -1,4 +1,4 @@
-"""Curves: drawn as least squares draws them, where a column bends, and predicted as written."""
+"""Hinges: where least squares bends a line, where a column bends, and predicted as written."""
 
 import numpy as np
 import pandas as pd
@@ -8,12 +8,7 @@ from sklearn.metrics import log_loss, r2_score
 from threads import always_threads
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
-from glassleaf.fit.curves import Residuals, draw_curve, make_ruler
-
-
-def drawn(residuals, noise, weight):
-    along = make_ruler(residuals.term, residuals.curvature)
-    return draw_curve(residuals, along, noise, weight, n_tested=1).curve
+from glassleaf.fit.hinges import Residuals, best_hinge, places_of
 
 
 def wave(rng, n=2000, noise=0.1):
@@ -24,40 +19,74 @@ def wave(rng, n=2000, noise=0.1):
 
 
 def curved(model):
-    """The columns that have a curve."""
-    return {model.tree_.columns[j].name for j in np.flatnonzero(model.tree_.terms.curve_term >= 0)}
+    """The columns that bend."""
+    return {model.tree_.columns[j].name for j in model.tree_.terms.bent}
 
 
-# --- one curve -----------------------------------------------------------------------------------
+# --- one hinge -----------------------------------------------------------------------------------
 
 
-def test_a_curve_is_the_least_squares_broken_line_without_its_straight_part(rng):
-    """Against least squares on a basis of hinges, with rows instead of bins."""
-    x = rng.choice(np.linspace(0, 1, 8), size=400)
-    r = np.sin(4 * x) + 0.1 * rng.normal(size=400)
+def residuals_of(x, r):
+    """Those of rows by the values of x, as bins would have them."""
     values, place = np.unique(x, return_inverse=True)
     weight = np.bincount(place).astype(float)
-    mean = np.bincount(place, weights=r) / weight
-    curve = drawn(Residuals(values, weight, mean[:, None]), float(np.mean(r**2)), 400.0)
-    hinges = np.column_stack([np.ones(400), x, *(np.maximum(x - v, 0) for v in values[1:-1])])
-    fitted = hinges @ np.linalg.lstsq(hinges, r, rcond=None)[0]
-    bend = fitted - np.polyval(np.polyfit(x, fitted, 1), x)
-    np.testing.assert_allclose(curve(x), bend / bend.std(), atol=1e-6)
+    return Residuals(values, weight, (np.bincount(place, weights=r) / weight)[:, None])
 
 
-def test_a_straight_line_has_no_curve():
+@pytest.mark.parametrize("others", [[], [0.5]])
+def test_a_hinge_explains_what_least_squares_says(rng, others):
+    """Against least squares on rows, for every place: the best one is found, and its share."""
+    x = rng.choice(np.linspace(0, 1, 41), size=800)
+    r = np.maximum(x - 0.3, 0) * 4 + np.sin(7 * x) + 0.1 * rng.normal(size=800)
+    residuals = residuals_of(x, r)
+    places = places_of(residuals, 0.0)
+    beside = np.column_stack([np.ones(800), x, *(np.maximum(x - at, 0) for at in others)])
+    left = r - beside @ np.linalg.lstsq(beside, r, rcond=None)[0]
+    explained = {}
+    for at in set(places) - set(others):
+        own = np.column_stack([beside, np.maximum(x - at, 0)])
+        rest = r - own @ np.linalg.lstsq(own, r, rcond=None)[0]
+        explained[at] = left @ left - rest @ rest
+    found = best_hinge(7, residuals, places, others)
+    assert found.hinge.column == 7
+    assert found.hinge.at == max(explained, key=explained.get)
+    assert found.explained == pytest.approx(max(explained.values()), rel=1e-9)
+    above = np.maximum(x - found.hinge.at, 0)
+    assert (found.hinge.center, found.hinge.scale) == pytest.approx((above.mean(), above.std()))
+
+
+def test_a_straight_line_has_no_hinge():
     x = np.linspace(0, 1, 50)
     residuals = Residuals(x, np.full(50, 100.0), (3 * x - 1)[:, None])
-    assert drawn(residuals, 1.0, 5000.0) is None
+    assert best_hinge(0, residuals, places_of(residuals, 0.0), []).explained < 1e-20
 
 
-def test_two_values_have_no_curve():
+def test_two_values_have_no_hinge():
     residuals = Residuals(np.array([0.0, 1.0]), np.array([9.0, 9.0]), np.array([[1.0], [-1.0]]))
-    assert drawn(residuals, 1.0, 18.0) is None
+    assert len(places_of(residuals, 0.0)) == 0
+    assert best_hinge(0, residuals, np.zeros(0), []).explained == 0.0
 
 
-def test_noise_has_no_curve():
-    """At a thousandth for all columns together, forty tables without one are no surprise."""
+def test_a_jump_is_left_to_a_split_where_there_may_be_one(rng):
+    x = rng.uniform(0, 1, 2000)
+    residuals = residuals_of(np.round(x, 2), (x > 0.4) * 1.0 + 0.1 * rng.normal(size=2000))
+    places = places_of(residuals, 0.0)
+    assert best_hinge(0, residuals, places, [], noise=0.01).explained == 0.0
+    assert best_hinge(0, residuals, places, []).explained > 1.0
+
+
+def test_a_place_is_a_short_number_near_a_quantile(rng):
+    x = np.sort(rng.lognormal(3, 1, size=5000))
+    residuals = residuals_of(x, x)
+    exact, short = places_of(residuals, 0.0), places_of(residuals, 0.01)
+    share = np.searchsorted(x, short) / len(x)
+    nearest = np.abs(share[:, None] - np.searchsorted(x, exact) / len(x)).min(axis=1)
+    assert nearest.max() < 0.0105
+    assert max(len(f"{place:.12g}".replace(".", "").strip("0")) for place in short) <= 3
+
+
+def test_noise_has_no_hinge():
+    """At a hundredth for all columns together, thirty-eight of forty tables have none."""
     found = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -67,13 +96,13 @@ def test_noise_has_no_curve():
                 ModelTreeRegressor(max_depth=0, curves=True).fit(X, X[:, 0] + rng.normal(size=400))
             )
         )
-    assert found <= 1
+    assert found <= 2
 
 
 # --- in a tree -----------------------------------------------------------------------------------
 
 
-def test_only_the_column_that_bends_gets_a_curve(rng):
+def test_only_the_column_that_bends_gets_hinges(rng):
     X, y = wave(rng)
     model = ModelTreeRegressor(max_depth=0, curves=True).fit(X, y)
     assert curved(model) == {"bent"}
@@ -95,8 +124,10 @@ def test_of_columns_that_go_together_one_gets_the_bend(rng):
     x = rng.uniform(-1, 1, size=4000)
     others = x[:, None] + 0.1 * rng.normal(size=(4000, 3))
     y = np.abs(x) + others[:, 1] + 0.02 * rng.normal(size=4000)
-    model = ModelTreeRegressor(max_depth=0, curves=True).fit(np.column_stack([others, x]), y)
-    assert curved(model) == {"x3"}
+    model = ModelTreeRegressor(max_depth=0, max_numbers="auto").fit(np.column_stack([others, x]), y)
+    used = model.tree_.coef[0, model.tree_.terms.first_hinge_term :] != 0
+    column = np.repeat(np.arange(4), np.diff(model.tree_.terms.first_hinge))
+    assert set(column[used]) == {3}
 
 
 @pytest.mark.parametrize(
@@ -128,16 +159,17 @@ def test_predictions_by_hand(rng, clamp, transform):
     np.testing.assert_allclose(model.predict(far), by_hand(model.tree_, far.to_numpy()), rtol=1e-9)
 
 
-def test_the_narrower_leaves_of_a_quantile_pair_fit_the_clamped_curve(rng):
-    """A leaf's model is the best one for its clamped rows: no residual goes with the curve."""
+def test_the_narrower_leaves_of_a_quantile_pair_fit_the_clamped_hinges(rng):
+    """A leaf's model is the best one for its clamped rows: no residual goes with a hinge."""
     X, y = wave(rng, 3000)
     given = {"max_depth": 0, "curves": True, "clamp": (0.1, 0.9), "alpha": 0.0, "shrink": "zero"}
     model = ModelTreeRegressor(**given).fit(X, y)
     tree = model.tree_
     clamped = np.clip(X["bent"].to_numpy(), tree.clamp_low[0, 0], tree.clamp_high[0, 0])
-    curve = tree.terms.curve(0)(clamped)
     residual = y - model.predict(X)
-    assert abs(np.corrcoef(residual, curve)[0, 1]) < 1e-6
+    assert len(tree.terms.hinges(0)) > 1
+    for at in tree.terms.hinges(0):
+        assert abs(np.corrcoef(residual, np.maximum(clamped - at, 0))[0, 1]) < 1e-6
 
 
 # --- losses --------------------------------------------------------------------------------------
@@ -165,7 +197,7 @@ def test_classes_that_lie_inside_each_other(rng, n_classes):
     assert log_loss(y, model.predict_proba(X)) < 0.5 * log_loss(y, plain.predict_proba(X))
 
 
-def test_what_is_linear_in_the_log_odds_or_the_logarithm_has_no_curve(rng):
+def test_what_is_linear_in_the_log_odds_or_the_logarithm_has_no_hinge(rng):
     """Probabilities and means do bend; the models of the nodes do not see them."""
     X = rng.normal(size=(5000, 3))
     score = 2 * X[:, 0] - X[:, 1] - 2
@@ -197,9 +229,8 @@ def test_copies_of_a_row_and_its_weight(rng):
     twice = X.loc[np.repeat(X.index, weight)]
     copied = ModelTreeRegressor(max_depth=1, min_samples_leaf=10).fit(twice, np.repeat(y, weight))
     weighted = ModelTreeRegressor(max_depth=1, min_samples_leaf=10).fit(X, y, sample_weight=weight)
-    np.testing.assert_allclose(
-        weighted.tree_.terms.point_z, copied.tree_.terms.point_z, rtol=1e-6, atol=1e-8
-    )
+    np.testing.assert_array_equal(weighted.tree_.terms.hinge_at, copied.tree_.terms.hinge_at)
+    np.testing.assert_allclose(weighted.predict(X), copied.predict(X), rtol=1e-6, atol=1e-8)
 
 
 def test_order_of_rows_and_threads(rng):
@@ -211,13 +242,13 @@ def test_order_of_rows_and_threads(rng):
     np.testing.assert_allclose(after.predict(X), before.predict(X), rtol=1e-6, atol=1e-9)
 
 
-def test_a_value_that_many_rows_share_is_one_point(rng):
-    """Forty hours a week: no points between 39 and 41 beside it."""
+def test_a_value_that_many_rows_share_is_one_place(rng):
+    """Forty hours a week: the line bends there, and not between 39 and 41 beside it."""
     hours = np.where(rng.random(4000) < 0.6, 40.0, np.round(rng.uniform(0, 90, 4000), 1))
     y = np.abs(hours - 40.0) + rng.normal(size=4000)
     model = ModelTreeRegressor(max_depth=0, curves=True).fit(hours[:, None], y)
-    points = model.tree_.terms.point_x
-    assert (np.abs(points - 40.0) < 1.5).sum() == 1
+    places = model.tree_.terms.hinge_at
+    assert (np.abs(places - 40.0) < 1.5).sum() == 1
 
 
 @pytest.mark.parametrize("value", ["Auto", 1, None, "yes"])

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from glassleaf._kernels.selection import Prices, Quadratic, Rules, select_entries
-from glassleaf.fit.differences import LeafSums, Shape, select, siblings
+from glassleaf.fit.path.leaf_sums import LeafSums
+from glassleaf.fit.path.select import select
+from glassleaf.fit.path.shape import Shape, siblings
 
 # The root, its children 1 and 2, the children 3 and 4 of node 1.
 PARENT = np.array([-1, 0, 0, 1, 1])
@@ -35,7 +37,7 @@ def sums_of(X, leaf, y, rows=slice(None)):
 def shape_of(n_parameters, split=1, sign=None, allowed=None):
     prices = Prices(
         entry=np.ones(n_parameters, dtype=np.int64),
-        group_of=np.zeros(n_parameters, dtype=np.int64),
+        group_of=np.zeros((n_parameters, 2), dtype=np.int64),
         group=np.zeros(1, dtype=np.int64),
         split=np.full(len(PARENT), split),
         parent=PARENT,

@@ -1,0 +1,158 @@
+"""The path of a fit: models of growing length, each with what it loses on other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.fit.models.linear import LinearModels
+from glassleaf.fit.path.leaf_sums import added, leaf_sums
+from glassleaf.fit.path.offer import Offer, offer_of
+from glassleaf.fit.path.on_rows import Found, OnRows
+from glassleaf.fit.path.select import Steps, learned_without, select, units_of
+from glassleaf.fit.path.shape import shape_of
+from glassleaf.fit.path.shorten import shortened
+from glassleaf.fit.splits.find import Node
+from glassleaf.rows.backends import Backend
+from glassleaf.rows.plan import Plan
+from glassleaf.rows.settings import Roles, Settings
+from glassleaf.tables.short_numbers import shortest_between
+from glassleaf.tree.complexity import LONGEST
+from glassleaf.tree.path import INTERCEPT, Step
+
+Floats = NDArray[np.float64]
+
+# Steps of a path, by ratios, that are kept where each has to be fitted again.
+_MOST_STEPS = 40
+# Scores are held within those of the training rows, widened by at most this share of their range.
+_MARGIN = 0.1
+_N_LIMITS = 2
+
+
+def learn_path(
+    backend: Backend, models: LinearModels, nodes: Sequence[Node], plan: Plan, roles: Roles,
+    settings: Settings,
+) -> tuple[Step, ...]:  # fmt: skip
+    """Models of growing length, each the best of its length, with what they lose on other rows."""
+    loss, weight = settings.loss, nodes[0].model.weight
+    leaves = [node for node in nodes if node.children is None]
+    offer = offer_of(plan.design)
+    folds = leaf_sums(backend, models, leaves, offer, loss)
+    sums = added(folds)
+    shape = shape_of(nodes, plan, roles, offer, sums)
+    unit = units_of(sums, shape.rules.intercept, weight)
+    on_rows = OnRows(backend, leaves, offer, loss, shape, shape.node_sums(sums)[0])
+    n_limits = _N_LIMITS if loss.n_outputs == 1 else 0
+    asked = settings.max_numbers
+    most = max(LONGEST, asked if isinstance(asked, int) else 0)
+    steps = select(shape, sums, unit, most - n_limits)
+    if loss.is_quadratic:
+        others = learned_without(shape, folds, unit, steps.numbers)
+        of_folds = np.array([
+            fold.loss(shape.models(entries)) for fold, entries in zip(folds, others, strict=True)
+        ])  # fmt: skip
+        lost = before = sums.loss(shape.models(steps.entries))
+    else:  # others are fitted again, each step at a price
+        steps = _thinned(steps, (asked if isinstance(asked, int) else most) - n_limits, n_limits)
+        others = learned_without(shape, folds, unit, steps.numbers)
+        of_folds = on_rows.losses_of_folds(others)
+        steps, lost, before = on_rows.improved(steps, unit)
+    if settings.shortens:
+        steps = _with_short_numbers(steps, lost, on_rows, plan)
+    found = on_rows.at(steps.entries)
+    validated = found.loss + of_folds.sum(axis=0) - before
+    error = _errors(validated, found.loss, of_folds)
+    return _described(steps, found, validated, error, on_rows, plan, weight)
+
+
+def _thinned(steps: Steps, asked: int, n_limits: int) -> Steps:
+    """Some of the steps, by ratios of their numbers, at full tens, and the one asked for."""
+    first, last = steps.numbers[[0, -1]]
+    tens = np.arange(10, last + n_limits, 10) - n_limits
+    wanted = [*np.geomspace(first, last, _MOST_STEPS).round(), *tens, asked]
+    place = np.searchsorted(steps.numbers, wanted, side="right") - 1
+    kept = np.unique(np.maximum(place, 0))
+    return Steps(steps.numbers[kept], steps.fall[kept], steps.entries[kept])
+
+
+def _errors(validated: Floats, lost: Floats, of_folds: Floats) -> Floats:
+    """Standard error of how much more every step loses than the best one.
+
+    Of so few folds, that of a single step is known badly. The variance of a difference grows with
+    the difference of the models, so that all steps tell it together.
+    """
+    best = int(np.argmin(validated))
+    apart = of_folds - of_folds[:, [best]]
+    variance = len(of_folds) * apart.var(axis=0, ddof=1)
+    away = abs(lost - lost[best])
+    return np.asarray(np.sqrt(variance.sum() / max(away.sum(), np.finfo(float).tiny) * away))
+
+
+def _with_short_numbers(steps: Steps, lost: Floats, on_rows: OnRows, plan: Plan) -> Steps:
+    """The steps with entries that are short in the units of columns and target."""
+    scale, entries = plan.units.scale, steps.entries.copy()
+    center = np.zeros(entries.shape[1:])
+    is_constant = np.zeros(entries.shape[1:], dtype=np.bool_)
+    is_constant[0, on_rows.shape.rules.intercept] = True
+    center[is_constant] = plan.units.center
+    for k, own in enumerate(entries):
+        used = is_constant | (own != 0)
+        raw = scale * own[used] + center[used]
+        short = shortened(raw, on_rows.gram(used) / scale**2, float(lost[k]))
+        own[used] = (short - center[used]) / scale
+    return Steps(steps.numbers, steps.fall, entries)
+
+
+def _described(
+    steps: Steps, found: Found, validated: Floats, error: Floats, on_rows: OnRows, plan: Plan,
+    weight: float,
+) -> tuple[Step, ...]:  # fmt: skip
+    """Steps in the units of columns and target."""
+    offer, units = on_rows.offer, plan.units
+    per_row = units.scale**2 / weight
+    low, high = (units.scale * end + units.center for end in (found.low, found.high))
+    n_outputs = low.shape[1]
+    out = []
+    for k, entries in enumerate(_stored(steps.entries, offer)):
+        is_kept = entries != 0
+        is_kept[0, :, -1] = True  # zero in the units of training is none in those of the target
+        node, output, place = np.nonzero(is_kept)
+        value = units.scale * entries[is_kept]
+        value[(node == 0) & (place == entries.shape[2] - 1)] += units.center
+        limits = _limits(float(low[k, 0]), float(high[k, 0])) if n_outputs == 1 else None
+        out.append(
+            Step(
+                numbers=int(steps.numbers[k]) + (_N_LIMITS if limits else 0),
+                loss=float(found.loss[k] * per_row),
+                validated=float(validated[k] * per_row),
+                error=float(error[k] * per_row),
+                node=node,
+                output=output,
+                term=np.append(offer.layout.term, INTERCEPT)[place],
+                value=value,
+                limits=limits,
+            )
+        )
+    return tuple(out)
+
+
+def _stored(entries: Floats, offer: Offer) -> Floats:
+    """Entries of stored columns and the constant alone: (steps, nodes, outputs, columns)."""
+    n_steps, n_nodes, _ = entries.shape
+    return offer.stored(entries.reshape(n_steps, n_nodes, -1, offer.size))
+
+
+def _limits(low: float, high: float) -> tuple[float, float] | None:
+    """Short numbers just outside a range of scores, None if all scores are the same."""
+    margin = _MARGIN * (high - low)
+    if not margin > 0:
+        return None
+    return -shortest_between(-low, -low + margin), shortest_between(high, high + margin)
+
+
+def shortest_good(steps: Sequence[Step]) -> Step:
+    """The shortest step whose validated loss is within one standard error of the best."""
+    best = min(step.validated for step in steps)
+    return next(step for step in steps if step.validated <= best + step.error)

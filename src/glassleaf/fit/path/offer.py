@@ -1,0 +1,72 @@
+"""What a formula may name: columns, columns that are held at a place, and the constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.fit.models.units import NodeModel
+from glassleaf.tables.design import Design, Layout
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The parameters of a formula: those of stored columns, those of held ones, and of the 1.
+
+    A held column is ``min(x, place)``: the line of a bent column less one of its hinges.
+    """
+
+    layout: Layout
+    held: Ints  # (held columns, 2): the stored columns of line and hinge
+
+    @property
+    def size(self) -> int:
+        return self.layout.n_columns + len(self.held) + 1
+
+    def raw_columns(self, model: NodeModel) -> Floats:
+        """What makes all of them, on the raw scale, of the columns that rows hold, and the 1."""
+        layout = self.layout
+        kept, stored = layout.n_dense + layout.n_sparse, layout.n_columns
+        out = np.zeros((self.size, kept + 1))
+        place = np.arange(kept)
+        out[place, place] = model.unit[:kept]
+        out[place, -1] = model.center[:kept]
+        for group in range(layout.n_complements):
+            others = layout.members[layout.first[group] : layout.first[group + 1]]
+            out[kept + group, layout.n_dense + others] = -1.0
+        out[kept:stored, -1] = 1.0
+        out[stored:-1] = out[self.held[:, 0]] - out[self.held[:, 1]]
+        out[-1, -1] = 1.0
+        return out
+
+    def parameters(self, model: NodeModel) -> Floats:
+        """Those of a model as it is, without held columns; shape (outputs, parameters)."""
+        coef, intercept = model.raw_parameters()
+        none = np.zeros((len(coef), len(self.held)))
+        return np.column_stack([coef, none, intercept])
+
+    def stored(self, parameters: Floats) -> Floats:
+        """The same formulas without held columns, of stored columns and the 1 alone."""
+        n_stored = self.layout.n_columns
+        out = np.concatenate([parameters[..., :n_stored], parameters[..., -1:]], axis=-1)
+        for k, (line, hinge) in enumerate(self.held):
+            out[..., line] += parameters[..., n_stored + k]
+            out[..., hinge] -= parameters[..., n_stored + k]
+        return out
+
+
+def offer_of(design: Design) -> Offer:
+    """What the columns of a design offer."""
+    terms = design.terms
+    place_of = {int(term): place for place, term in enumerate(design.layout.term)}
+    held = [
+        (place_of[int(terms.first_term[column])], place_of[hinge])
+        for column in terms.bent
+        for hinge in terms.hinge_terms(column)
+    ]
+    return Offer(design.layout, np.array(held, dtype=np.int64).reshape(-1, 2))
