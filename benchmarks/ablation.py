@@ -37,7 +37,6 @@ CHANGES: dict[str, dict[str, Any]] = {
     'leaf_transform="winsor"': {"leaf_transform": "winsor", "curves": True},
     'leaf_transform="rank"': {"leaf_transform": "rank", "curves": True},
     "round_thresholds=True": {"round_thresholds": True},
-    "max_leaf_terms=5": {"max_leaf_terms": 5},
     "all off (MT-GR)": paper_settings("MT-GR"),
 }
 

@@ -23,7 +23,7 @@ def target(kind, table, rng):
 CASES = [
     (ModelTreeRegressor, {}),
     (ModelTreeRegressor, {"loss": "poisson", "leaf_transform": "rank"}),
-    (ModelTreeRegressor, {"loss": "huber", "clamp": (0.05, 0.95), "max_leaf_terms": 2}),
+    (ModelTreeRegressor, {"loss": "huber", "clamp": (0.05, 0.95)}),
     (ModelTreeRegressor, {"loss": "gamma", "clamp": False, "shrink": "zero", "refine": True}),
     (ModelTreeClassifier, {}),
     (ModelTreeClassifier, {"max_leaf_nodes": 6, "significance": None, "coef_digits": 2}),

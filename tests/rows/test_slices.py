@@ -55,6 +55,7 @@ def passes(loss):
         "fold_sums": on_rows.FoldTask(3, left, loss, n_folds=3),
         "fold_losses": on_rows.FoldLossTask(3, several, loss),
         "several_sums": on_rows.SeveralTask(3, several[0], loss),
+        "score_ranges": on_rows.ScoreTask(3, left),
         "held_loss": on_rows.HeldLossTask(3, left, loss),
         "segment_sums": on_rows.SegmentTask(3, sides, 3, left, loss),
         "moved_sums": on_rows.MovedTask(3, sides, 0, 0.1, left, loss),

@@ -41,7 +41,7 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
     * columns: ``categorical_features``, ``split_features``, ``leaf_features``, ``monotonic_cst``,
       ``leaf_transform``, ``curves``, ``clamp``
-    * readability: ``max_numbers``, ``max_leaf_terms``, ``round_thresholds``, ``coef_digits``
+    * readability: ``max_numbers``, ``round_thresholds``, ``coef_digits``
     * resources: ``backend``, ``n_jobs``, ``verbose``, ``random_state``
 
     Parameters
@@ -127,14 +127,13 @@ default="from_dtype"
     clamp : bool or pair of floats, default=True
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.
-    max_numbers : int, "auto" or None, default=None
-        How many numbers there may be to read in the whole model, all counted (see
-        ``complexity_``). The model is then one formula for all rows, and what differs below each
-        split; no column is held in a range (``clamp``). "auto": the shortest one whose loss, in
-        cross-validation, is within one standard error of the best. None: no limit; every leaf has a
-        formula of its own.
-    max_leaf_terms : int or None, default=None
-        Largest number of columns in the formula of a leaf; None: no limit.
+    max_numbers : int, "auto" or None, default="auto"
+        How many numbers it may take to read the model: thresholds, categories that splits name,
+        intercepts, coefficients, places of bends, ranges and limits. The model is then one formula
+        for all rows, and at every split what differs. "auto": as few as lose no more than one
+        standard error, by cross-validation. None: no limit, and a formula of its own in every
+        leaf; also where ``weak_model``, a fixed number of ``coef_digits`` or quantiles in
+        ``clamp`` ask for such formulas and ``max_numbers`` is "auto".
     round_thresholds : bool, float or "auto", default="auto"
         Prefer thresholds that are short to read, at the cost of at most this share of the
         split's gain; True: 0.01. "auto": with ``max_numbers``.
@@ -220,8 +219,7 @@ default="from_dtype"
         curves: bool | Literal["auto"] = "auto",
         clamp: bool | tuple[float, float] = True,
         # readability
-        max_numbers: int | Literal["auto"] | None = None,
-        max_leaf_terms: int | None = None,
+        max_numbers: int | Literal["auto"] | None = "auto",
         round_thresholds: bool | float | Literal["auto"] = "auto",
         coef_digits: int | Literal["auto"] | None = "auto",
         # resources
@@ -256,7 +254,6 @@ default="from_dtype"
         self.curves = curves
         self.clamp = clamp
         self.max_numbers = max_numbers
-        self.max_leaf_terms = max_leaf_terms
         self.round_thresholds = round_thresholds
         self.coef_digits = coef_digits
         self.backend = backend

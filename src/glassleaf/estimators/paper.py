@@ -14,7 +14,6 @@ _COMMON: dict[str, Any] = {
     "min_gain": 0.0,
     "ccp_alpha": 0.0,
     "max_numbers": None,
-    "max_leaf_terms": None,
     "round_thresholds": False,
     "coef_digits": None,
     "significance": None,

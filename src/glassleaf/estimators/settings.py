@@ -57,9 +57,6 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
         held_out=parameters.random_state(given["random_state"]) if _is_sized(given) else None,
         ccp_alpha=parameters.real_number("ccp_alpha", given["ccp_alpha"], 0.0),
         max_numbers=max_numbers,
-        max_leaf_terms=parameters.whole_number(
-            "max_leaf_terms", given["max_leaf_terms"], 1, none="no limit"
-        ),
         coef_digits=_coef_digits(given),
         shortens=max_numbers is not None and _is_called(given["coef_digits"], "auto"),
         round_thresholds=_round_thresholds(given, max_numbers is not None),
@@ -139,7 +136,7 @@ def _transform(given: Mapping[str, Any], is_short: bool) -> str:
 
 def _wants_curves(given: Mapping[str, Any]) -> bool:
     if _is_called(given["curves"], "auto"):
-        is_short = given["max_numbers"] is not None
+        is_short = _max_numbers(given) is not None
         return _is_called(given["leaf_transform"], "auto") and (is_short or given["max_depth"] != 0)
     if not isinstance(given["curves"], (bool, np.bool_)):
         raise ValueError(f"curves={describe(given['curves'])} must be 'auto', True or False.")
@@ -161,18 +158,23 @@ def _round_thresholds(given: Mapping[str, Any], is_short: bool) -> float | None:
 
 
 def _max_numbers(given: Mapping[str, Any]) -> int | Literal["auto"] | None:
-    if given["max_numbers"] is not None:
+    """The limit; "auto" is none where a formula of its own is asked for in every leaf."""
+    asked = given["max_numbers"]
+    whole = [
+        (name, what)
         for name, is_set, what in (
             ("weak_model", given["weak_model"] is not None, "a weak_model of your own"),
             ("coef_digits", _coef_digits(given) is not None, "a fixed number of coef_digits"),
             ("clamp", isinstance(given["clamp"], (tuple, list)), "quantiles in clamp"),
-        ):
-            if is_set:
-                raise ValueError(f"max_numbers is not supported with {what}; leave {name} out.")
-    if _is_called(given["max_numbers"], "auto"):
-        return "auto"
-    found = parameters.whole_number("max_numbers", given["max_numbers"], 1, none="no limit")
-    return found
+        )
+        if is_set
+    ]
+    if _is_called(asked, "auto"):
+        return None if whole else "auto"
+    if asked is not None and whole:
+        name, what = whole[0]
+        raise ValueError(f"max_numbers is not supported with {what}; leave {name} out.")
+    return parameters.whole_number("max_numbers", asked, 1, none="no limit", auto=True)
 
 
 def _criterion(given: Mapping[str, Any], n_classes: int) -> Criterion:

@@ -1,4 +1,4 @@
-"""The last steps after growing: narrower ranges of leaves, short formulas and short numbers."""
+"""The last steps after growing: narrower ranges of leaves, and short numbers."""
 
 from __future__ import annotations
 
@@ -105,19 +105,6 @@ def _weights(backend: Backend, leaves: Sequence[Node], plan: Plan, index: int) -
         complete(block, sums, whole, layout).values[:, -1]
         for sums, whole in zip(found, whole_sums, strict=True)
     ]
-
-
-def shorten_leaves(
-    models: LinearModels, nodes: Sequence[Node], design: Design, max_terms: int
-) -> None:
-    """Let every leaf's formula use at most ``max_terms`` input columns."""
-    leaves = [node for node in nodes if node.children is None]
-    models.shorten(
-        [leaf.id for leaf in leaves],
-        [leaf.model for leaf in leaves],
-        column_of_stored(design),
-        max_terms,
-    )
 
 
 # --- shorter numbers -----------------------------------------------------------------------------

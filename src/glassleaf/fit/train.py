@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
-from glassleaf.fit.finish import narrow_leaves, rounded, shorten_leaves
+from glassleaf.fit.finish import narrow_leaves, rounded
 from glassleaf.fit.grow import grow
+from glassleaf.fit.guard import guarded
 from glassleaf.fit.hinges import with_hinges
 from glassleaf.fit.models.custom import CustomModels
 from glassleaf.fit.models.linear import LinearModels
@@ -70,9 +71,12 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
     nodes = grow(backend, models, plan, settings)
     if models.linear is not None:
         nodes = _pruned(backend, models.linear, nodes, settings)
-        _finish(backend, models.linear, plan, nodes, settings)
+        if isinstance(settings.clamp, tuple):
+            narrow_leaves(backend, models.linear, plan, nodes, settings.clamp)
     tree = to_tree(backend, nodes, plan, settings)
     if models.linear is None or settings.max_numbers is None:
+        if models.linear is not None and settings.clamp and settings.loss.n_outputs == 1:
+            tree = guarded(backend, models.linear, nodes, plan, tree)
         return Trained(tree)
     path = Path(tree, learn_path(backend, models.linear, nodes, plan, roles, settings))
     return Trained(path.tree(_chosen(path, settings)), path)
@@ -100,13 +104,3 @@ def _pruned(
     if settings.ccp_alpha > 0:
         nodes = prune_weakest(backend, nodes, settings.ccp_alpha)
     return nodes
-
-
-def _finish(
-    backend: Backend, models: LinearModels, plan: Plan, nodes: list[Node], settings: Settings
-) -> None:
-    """Make leaves narrower and shorter, if that is asked for."""
-    if isinstance(settings.clamp, tuple):
-        narrow_leaves(backend, models, plan, nodes, settings.clamp)
-    if settings.max_leaf_terms is not None:
-        shorten_leaves(models, nodes, plan.design, settings.max_leaf_terms)

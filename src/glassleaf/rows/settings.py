@@ -63,7 +63,6 @@ class Settings:
     refine: bool
     # what makes leaves and splits short to read
     clamp: bool | tuple[float, float]
-    max_leaf_terms: int | None
     max_numbers: int | Literal["auto"] | None  # None: no limit, "auto": as many as pay
     round_thresholds: float | None
     coef_digits: int | None

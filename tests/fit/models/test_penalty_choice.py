@@ -176,17 +176,3 @@ def test_the_root_of_separable_classes_is_not_timid(n_classes):
         for a in (2.5, 10.0, 40.0)
     )
     assert log_loss < 1.1 * best
-
-
-def test_short_formulas_are_pulled_to_what_the_parent_says_in_the_same_columns():
-    """What a column that is left out says is said by its twin; else half of it would be lost."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 2))
-    X = np.column_stack([X, X[:, 0] + 0.1 * rng.normal(size=600)])  # twins
-    y = X[:, 0] + X[:, 2] + 0.5 * rng.normal(size=600)
-    model = regressor(alpha=1e3, shrink="parent", max_depth=1, max_leaf_terms=1).fit(X, y)
-    root = model.tree_.coef[0, [0, 2]].sum()
-    for leaf in (1, 2):
-        kept = np.flatnonzero(model.tree_.coef[leaf])
-        assert len(kept) == 1 and kept[0] in (0, 2)
-        assert root < model.tree_.coef[leaf, kept[0]] < 2.0  # a step from there to what is true

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.fit.models.elimination import eliminate
 from glassleaf.fit.models.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
 from glassleaf.fit.models.penalty_choice import with_best_alpha
 from glassleaf.fit.models.units import NodeModel, Standardizing
@@ -122,35 +121,6 @@ class LinearModels:
         self.fit(ids, fresh)
         return fresh
 
-    def shorten(
-        self,
-        ids: Sequence[int],
-        models: Sequence[NodeModel],
-        column_of: NDArray[np.int64],
-        max_columns: int,
-    ) -> None:
-        """Leave out columns until so many are left, and fit the others again.
-
-        ``column_of`` says which of the stored columns stand or fall together.
-        """
-        fits = {node: self._new_fit(model) for node, model in zip(ids, models, strict=True)}
-        for node, sums in self._round(fits).items():
-            model = fits[node].model
-            assert sums.hessian is not None
-            n_outputs, size = model.theta.shape
-            hessian = sums.hessian.reshape(n_outputs * size, -1)
-            matrix = hessian.copy()
-            ridge = np.append(np.full(size - 1, self._penalty_of(model).l2), 0.0)
-            np.einsum("ii->i", matrix)[...] += np.tile(ridge, n_outputs)
-            group = np.tile(np.append(column_of, -1), n_outputs)
-            kept = eliminate(matrix, model.theta.ravel(), group, max_columns)
-            model.is_left_out = ~np.isin(column_of, sorted(kept))
-            model.theta = model.theta.copy()
-            model.theta[:, :-1][:, model.is_left_out] = 0.0
-            if model.towards is not None:
-                model.towards = _with_fewer(model.towards, model.is_left_out, hessian)
-        self.fit(ids, models)
-
     def share_units(self, models: Sequence[NodeModel]) -> bool:
         """Whether the rows of several nodes are stored in the same units."""
         first, *others = models
@@ -248,16 +218,7 @@ class LinearModels:
                     del fits[node]
 
     def _penalty_of(self, model: NodeModel) -> Penalty:
-        penalty = replace(self._penalty, alpha=model.alpha, towards=model.towards)
-        if model.is_left_out is None:
-            return penalty
-        lower = np.full(len(model.mean), -np.inf) if penalty.lower is None else penalty.lower
-        upper = np.full(len(model.mean), np.inf) if penalty.upper is None else penalty.upper
-        return replace(
-            penalty,
-            lower=np.where(model.is_left_out, 0.0, lower),
-            upper=np.where(model.is_left_out, 0.0, upper),
-        )
+        return replace(self._penalty, alpha=model.alpha, towards=model.towards)
 
     def _new_fit(self, model: NodeModel) -> _Fitting:
         choose = None
@@ -405,20 +366,6 @@ def _bounds(design: Design, signs: NDArray[np.int8] | None) -> tuple[Floats | No
     of_term[design.terms.first_term[constrained]] = signs[constrained]
     of_column = of_term[design.layout.term]
     return np.where(of_column > 0, 0.0, -np.inf), np.where(of_column < 0, 0.0, np.inf)
-
-
-def _with_fewer(weights: Floats, is_left_out: NDArray[np.bool_], hessian: Floats) -> Floats:
-    """What weights say, said without some of the columns, as nearly as the rows can tell.
-
-    The Hessian has a row for every weight and intercept; the intercepts are free.
-    """
-    n_outputs = len(weights)
-    full = np.column_stack([weights, np.zeros(n_outputs)]).ravel()
-    out = np.tile(np.append(is_left_out, False), n_outputs)
-    missed = hessian[np.ix_(~out, out)] @ full[out]
-    full[~out] += np.linalg.lstsq(hessian[np.ix_(~out, ~out)], missed, rcond=None)[0]
-    full[out] = 0.0
-    return full.reshape(n_outputs, -1)[:, :-1]
 
 
 def _hessian(grams: Floats, n_outputs: int) -> Floats:

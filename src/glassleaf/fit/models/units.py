@@ -52,7 +52,6 @@ class NodeModel:
     theta: Floats
     alpha: float = 0.0
     towards: Floats | None = None
-    is_left_out: NDArray[np.bool_] | None = None
     loss: float = np.nan
     penalty: float = 0.0
     custom: Any = None
@@ -73,7 +72,7 @@ class NodeModel:
 
     def with_column(self, place: int) -> NodeModel:
         """The same model and one more, unused column, of about mean 0 and spread 1."""
-        assert self.towards is None and self.is_left_out is None
+        assert self.towards is None
         return replace(
             self,
             mean=np.insert(self.mean, place, 0.0),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.fit.guard import limits_of
 from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.path.leaf_sums import added, leaf_sums
 from glassleaf.fit.path.offer import Offer, offer_of
@@ -18,7 +19,6 @@ from glassleaf.fit.splits.find import Node
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.plan import Plan
 from glassleaf.rows.settings import Roles, Settings
-from glassleaf.tables.short_numbers import shortest_between
 from glassleaf.tree.complexity import LONGEST
 from glassleaf.tree.path import INTERCEPT, Step
 
@@ -26,8 +26,6 @@ Floats = NDArray[np.float64]
 
 # Steps of a path, by ratios, that are kept where each has to be fitted again.
 _MOST_STEPS = 40
-# Scores are held within those of the training rows, widened by at most this share of their range.
-_MARGIN = 0.1
 _N_LIMITS = 2
 
 
@@ -121,7 +119,7 @@ def _described(
         node, output, place = np.nonzero(is_kept)
         value = units.scale * entries[is_kept]
         value[(node == 0) & (place == entries.shape[2] - 1)] += units.center
-        limits = _limits(float(low[k, 0]), float(high[k, 0])) if n_outputs == 1 else None
+        limits = limits_of(float(low[k, 0]), float(high[k, 0])) if n_outputs == 1 else None
         out.append(
             Step(
                 numbers=int(steps.numbers[k]) + (_N_LIMITS if limits else 0),
@@ -142,14 +140,6 @@ def _stored(entries: Floats, offer: Offer) -> Floats:
     """Entries of stored columns and the constant alone: (steps, nodes, outputs, columns)."""
     n_steps, n_nodes, _ = entries.shape
     return offer.stored(entries.reshape(n_steps, n_nodes, -1, offer.size))
-
-
-def _limits(low: float, high: float) -> tuple[float, float] | None:
-    """Short numbers just outside a range of scores, None if all scores are the same."""
-    margin = _MARGIN * (high - low)
-    if not margin > 0:
-        return None
-    return -shortest_between(-low, -low + margin), shortest_between(high, high + margin)
 
 
 def shortest_good(steps: Sequence[Step]) -> Step:

@@ -24,7 +24,7 @@ _RIDGE = 1e-10
 def shortened(best: Floats, hessian: Floats, loss: float) -> Floats:
     """Short numbers near the best entries of a model with this loss.
 
-    >>> shortened(np.array([0.30123, -2.0271]), np.diag([100.0, 1e6]), 10.0)
+    >>> shortened(np.array([0.30123, -2.0271]), np.diag([100.0, 1e5]), 10.0)
     array([ 0.3  , -2.027])
     """
     size = np.sqrt(np.maximum(np.diagonal(hessian), np.finfo(float).tiny))

@@ -282,6 +282,43 @@ def held_loss(rows: Rows, task: HeldLossTask) -> float:
     return float(rows.held[start:stop] @ value)
 
 
+class ScoreTask(NamedTuple):
+    """A node and its model."""
+
+    node: int
+    model: RowModel
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class ScoreRanges:
+    """Smallest and largest score and target; adding two gives those of all rows."""
+
+    score: Floats
+    target: Floats
+
+    def __add__(self, other: ScoreRanges) -> ScoreRanges:
+        return ScoreRanges(
+            _both_ends(self.score, other.score), _both_ends(self.target, other.target)
+        )
+
+
+@in_slices(row_work=lambda rows, task: 4 + 2 * column_work(rows))
+def score_ranges(rows: Rows, task: ScoreTask) -> ScoreRanges:
+    """Between which scores and targets a node's rows lie; for one output."""
+    start, stop = rows.span_of(task)
+    raw = raw_prediction(rows, start, stop, task.model)
+    return ScoreRanges(_ends(raw), _ends(rows.target[start:stop]))
+
+
+def _ends(values: Floats) -> Floats:
+    return np.array([values.min(initial=np.inf), values.max(initial=-np.inf)])
+
+
+def _both_ends(one: Floats, other: Floats) -> Floats:
+    return np.array([min(one[0], other[0]), max(one[1], other[1])])
+
+
 class FoldTask(NamedTuple):
     """A node, its model and the loss, and into how many folds its rows are dealt."""
 

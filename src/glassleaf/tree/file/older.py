@@ -10,6 +10,8 @@ from glassleaf.errors import ModelFileError
 
 Document = dict[str, Any]
 
+# Parameters of version 3 whose defaults were these.
+_WHOLE_MODELS = {"max_numbers": None, "coef_digits": None, "round_thresholds": False}
 # Parameters of version 2 that chose the criterion together, with their defaults.
 _OF_CRITERION = {"criterion": "gradient", "renormalize": "zscore", "scale": "standard"}
 
@@ -58,7 +60,7 @@ def _criterion(criterion: Any, renormalize: Any, scale: Any) -> Any:
 
 
 def _with_hinges(document: Document) -> Document:
-    """From version 3: a bent column had one curve through points, as the sum of hinges at these.
+    """From version 3: a bent column had one curve through points, now the sum of hinges at these.
 
     What a curve adds changes its slope at every point, and is constant beyond its ends. Means and
     covariances of single hinges are not known; they get some with which those of every curve stay.
@@ -73,7 +75,9 @@ def _with_hinges(document: Document) -> Document:
             changed["seen"] = _record_with_hinges(document["seen"], drawn)
     except (IndexError, ValueError, ZeroDivisionError):
         raise ModelFileError("This is no intact model file: its curves are wrong.") from None
-    return {**document, **changed}
+    given = {**_WHOLE_MODELS, **document["estimator"]["parameters"]}
+    given.pop("max_leaf_terms", None)
+    return {**_with(document, given), **changed}
 
 
 class _Curve(NamedTuple):
