@@ -4,10 +4,12 @@ import json
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 import zoo
 from deep import deep_model
 
+from glassleaf import ModelTreeRegressor
 from glassleaf.export import to_javascript
 
 RUN = """
@@ -104,3 +106,30 @@ console.log(JSON.stringify(messages));
 def test_wrong_rows_are_errors(scored):
     short, empty, text = scored(zoo.case("binary").model, [], WRONG)
     assert "7 values" in short and 'no value for "a"' in empty and "no finite number" in text
+
+
+CATEGORIES = """
+const scorer = require("./model.js");
+const rows = JSON.parse(require("fs").readFileSync("rows.json", "utf8"));
+console.log(JSON.stringify(rows.map((row) => {
+  try { return scorer.predict(row); } catch (error) { return error.message; }
+})));
+"""
+
+
+@pytest.mark.parametrize(
+    "known",
+    [[0, 1, 2], ["0", "1.0", "02"], ["1", "1.0"], [False, True], ["no", "yes"]],
+)
+def test_numbers_and_texts_are_categories_as_in_python(scored, known):
+    X = pd.DataFrame({"g": pd.Series(known * 50, dtype=object)})
+    y = np.arange(len(X)) % len(known) * 3.0
+    model = ModelTreeRegressor(categorical_features=["g"]).fit(X, y)
+    scorer = model.scorer()
+    rows = [[value] for value in (0, 1, 2, 9, True, "0", "1", "2.0", "02", "true", "False", "no",
+                                  "constructor", "2", "03", "")]  # fmt: skip
+    for row, found in zip(rows, scored(model, rows, CATEGORIES), strict=True):
+        try:
+            assert found == pytest.approx(scorer(row))
+        except ValueError:
+            assert "when the model was fitted" in found

@@ -7,6 +7,7 @@ from typing import Any
 
 from glassleaf._version import __version__
 from glassleaf.export.nested import Syntax, bodies
+from glassleaf.tables.categories import codes_by_number
 from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import LARGEST_EXPONENT, PlainLeaf, PlainModel, PlainSplit, PlainTerm
@@ -26,9 +27,10 @@ COLUMNS = {columns}
 CLASSES = {classes}
 POSITIVE = {positive}  # of two classes, the one whose log-odds the sum of a leaf's terms is
 
-# Per column: the codes of its categories (None: numbers), the points of its transform, and what
-# stands for a missing number.
+# Per column: the codes of its categories (None: numbers) and those by the number that a category
+# writes, the points of its transform, and what stands for a missing number.
 _CODES = {codes}
+_BY_NUMBER = {by_number}
 _KNOTS = {knots}
 _FILL = {fill}
 
@@ -55,16 +57,41 @@ def _read(row):
     if len(row) != len(COLUMNS):
         raise ValueError(f"The row has {{len(row)}} values instead of {{len(COLUMNS)}}.")
     x, z = [], []
-    for value, codes, knots, fill in zip(row, _CODES, _KNOTS, _FILL):
+    for value, codes, numbers, knots, fill in zip(row, _CODES, _BY_NUMBER, _KNOTS, _FILL):
         missing = value is None or value != value
         if codes is not None:
-            x.append(-2 if missing else codes.get(value, -1))
+            x.append(-2 if missing else _code(value, codes, numbers))
             z.append(0.0)
         else:
             number = math.nan if missing else float(value)
             x.append(number)
             z.append(fill if missing else _interpolated(number, knots) if knots else number)
     return x, z
+
+
+def _code(value, codes, by_number):
+    """The code of a category; a text is also the category whose number it writes."""
+    if value in codes or not codes:
+        return codes.get(value, -1)
+    number = _number_in(value) if isinstance(value, str) else value
+    if number is None and not any(isinstance(known, str) for known in codes):
+        raise ValueError(f"{{value!r}} stands where numbers stood when the model was fitted.")
+    if not isinstance(value, str) and not by_number or by_number.get(number, -1) is None:
+        raise ValueError(f"{{value!r}} stands where text stood when the model was fitted.")
+    return by_number.get(number, -1)
+
+
+def _number_in(text):
+    """The number that a text writes, None if it writes none."""
+    digits = text.lstrip("+-")
+    if digits[:1] == "0" and digits[1:2].isdigit() or not set(text) <= set("0123456789+-.eE"):
+        return {{"true": 1, "false": 0}}.get(text.lower())
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return None
 
 
 def _interpolated(x, points):
@@ -120,6 +147,7 @@ def to_python(estimator: Any) -> str:
         classes=ascii(model.classes),
         positive=ascii(model.positive_class),
         codes=ascii(codes),
+        by_number=ascii([codes_by_number(column.categories or ()) for column in model.columns]),
         knots=repr([column.knots for column in model.columns]),
         fill=repr([column.fill for column in model.columns]),
         finish=_FINISH[model.link],

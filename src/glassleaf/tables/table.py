@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from glassleaf.errors import describe
+from glassleaf.tables.categories import CategoryCodes
 from glassleaf.tables.cells import is_missing
 
 Floats = NDArray[np.float64]
@@ -56,11 +57,11 @@ class Labels:
         kept = [value for value, is_seen in zip(self.values, seen, strict=True) if is_seen]
         return self.recoded(tuple(ordered(kept)))
 
-    def recoded(self, categories: Sequence[Any], unknown: int = MISSING) -> Labels:
-        """Codes into ``categories``; a label that is not among them becomes ``unknown``."""
+    def recoded(self, categories: Sequence[Any]) -> Labels:
+        """Codes into ``categories``; a label that is not among them counts as missing."""
         position = {value: code for code, value in enumerate(categories)}
         translation = np.array(
-            [position.get(value, unknown) for value in self.values] + [MISSING], dtype=np.int32
+            [position.get(value, MISSING) for value in self.values] + [MISSING], dtype=np.int32
         )
         return Labels(translation[self.codes], categories)
 
@@ -351,17 +352,17 @@ def raw_matrix(table: Table, columns: Sequence[Column]) -> Floats:
                 )
             out[:, j] = table.numeric(j)
             continue
-        found = table.labels(j)
-        if found.values and _are_text(column.categories) and not _are_text(found.values):
-            raise ValueError(
-                f"Column {column.name!r} held text when the model was fitted and holds numbers now."
-            )
-        codes = found.recoded(column.categories, unknown=len(column.categories)).codes
-        values = codes.astype(np.float64)
-        values[codes == len(column.categories)] = UNKNOWN
-        values[codes == MISSING] = np.nan
-        out[:, j] = values
+        out[:, j] = _known_codes(table.labels(j), column)
     return out
+
+
+def _known_codes(found: Labels, column: Column) -> Floats:
+    """Every row's code of a category, NaN where it is missing."""
+    code_of = CategoryCodes(column.name, column.categories or (), int(UNKNOWN))
+    translation = np.full(len(found.values) + 1, np.nan)  # the last is that of MISSING
+    for k in np.unique(found.codes[found.codes >= 0]).tolist():
+        translation[k] = code_of(found.values[k])
+    return translation[found.codes]
 
 
 def raw_pieces(table: Table, columns: Sequence[Column]) -> Iterator[tuple[slice, Floats]]:
@@ -485,10 +486,6 @@ def _unusable(name: str, dtype: Any) -> TypeError:
         f"Column {name!r} has the type {dtype}, which is neither a number nor a category."
         " Convert it (a date, for example, to days since a fixed day) or drop it."
     )
-
-
-def _are_text(values: Sequence[Any]) -> bool:
-    return any(isinstance(value, str) for value in values)
 
 
 def ordered(values: list[Any]) -> list[Any]:

@@ -13,6 +13,7 @@ from math import exp, isfinite
 from typing import Any, cast
 
 from glassleaf.errors import describe
+from glassleaf.tables.categories import CategoryCodes
 from glassleaf.tables.cells import is_missing
 from glassleaf.tree import plain
 from glassleaf.tree.file import model_file
@@ -255,21 +256,8 @@ def _reader(column: PlainColumn) -> Callable[[Any], Any]:
     """What turns a cell into a float, or into the code of a category; None is missing."""
     if column.categories is None:
         return lambda value: _number(value, column.name)
-    codes = {category: code for code, category in enumerate(column.categories)}
-    holds_text = column.holds_text
-
-    def code(value: Any) -> int | None:
-        if is_missing(value):
-            return None
-        found = codes.get(value, _UNKNOWN)
-        if found == _UNKNOWN and holds_text and not isinstance(value, str):
-            raise ValueError(
-                f"Column {column.name!r} held text when the model was fitted and holds"
-                f" {describe(value)} now."
-            )
-        return found
-
-    return code
+    code_of = CategoryCodes(column.name, column.categories, _UNKNOWN)
+    return lambda value: None if is_missing(value) else code_of(value)
 
 
 def _number(value: Any, name: str) -> float | None:

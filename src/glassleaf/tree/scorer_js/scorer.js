@@ -20,6 +20,15 @@ function glassleafScorer(model) {
     column.categories === null
       ? null
       : new Map(column.categories.map((category, code) => [plain(category), code])));
+  // Codes by the number that a category is or writes, null if several write the same.
+  const byNumber = model.columns.map((column) => {
+    const found = new Map();
+    (column.categories || []).forEach((category, code) => {
+      const written = numberIn(plain(category));
+      if (written !== null) found.set(written, found.has(written) ? null : code);
+    });
+    return found;
+  });
   const leftCodes = model.nodes.map((node) => new Set(node.leftCodes || []));
 
   function isMissing(value) {
@@ -32,6 +41,29 @@ function glassleafScorer(model) {
       throw new TypeError("Column " + JSON.stringify(column.name) + " holds no finite number.");
     }
     return found;
+  }
+
+  /* The number that a category is or writes, null if none. */
+  function numberIn(value) {
+    if (typeof value !== "string") return value;
+    if (/^[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/.test(value)) return Number(value);
+    return value.toLowerCase() === "true" ? 1 : value.toLowerCase() === "false" ? 0 : null;
+  }
+
+  /* The code of a category; see categories.py for the rule. */
+  function codeOf(value, j) {
+    const unlike = (held) => new TypeError("Column " + JSON.stringify(model.columns[j].name)
+      + " held " + held + " when the model was fitted and holds " + typeof value + " now.");
+    const isText = typeof value === "string";
+    const known = codes[j].get(plain(value));
+    if (known !== undefined) return known;
+    const written = numberIn(plain(value));
+    const holdsText = model.columns[j].categories.some((c) => typeof c === "string");
+    if (written === null && codes[j].size && !holdsText) throw unlike("numbers");
+    if (!isText && codes[j].size && !byNumber[j].size) throw unlike("text");
+    const code = byNumber[j].get(written);
+    if (code === null) throw unlike("several texts for this number");
+    return code === undefined ? UNKNOWN : code;
   }
 
   /* Values in the order of the columns; categories as codes. */
@@ -47,8 +79,7 @@ function glassleafScorer(model) {
       const value = isArray ? row[j] : row[column.name];
       if (isMissing(value)) return null;
       if (codes[j] === null) return number(value, column);
-      const code = codes[j].get(plain(value));
-      return code === undefined ? UNKNOWN : code;
+      return codeOf(value, j);
     });
   }
 
