@@ -188,3 +188,39 @@ def test_evaluate_weighs_rows(call: Call, regressor: Path) -> None:
     weighed = call("evaluate", regressor, "all.csv", "--target", "y", "--weight", "w", "--json")
     half = call("evaluate", regressor, "half.csv", "--target", "y", "--json")
     assert json.loads(weighed.stdout)["scores"] == pytest.approx(json.loads(half.stdout)["scores"])
+
+
+def test_a_known_category_is_no_missing_value(call: Call) -> None:
+    rng = np.random.default_rng(0)
+    group = rng.choice(["NA", "None", " x", "y"], 400)
+    value = np.array([{"NA": 0.0, "None": 5.0, " x": -3.0, "y": 9.0}[g] for g in group])
+    table = pa.table({"group": group, "value": value})
+    model = glassleaf.ModelTreeRegressor().fit(table.select(["group"]), value)
+    model.save("m.json")
+    pyarrow.parquet.write_table(table, "rows.parquet")
+    write_csv(Path("rows.csv"), table)
+    expected = call("predict", "m.json", "rows.parquet").stdout
+    assert call("predict", "m.json", "rows.csv").stdout == expected
+    scores = json.loads(call("evaluate", "m.json", "rows.csv", "--json").stdout)["scores"]
+    assert scores["R2"] > 0.99
+    asked = call("predict", "m.json", "rows.csv", "--missing", "NA").stdout
+    is_asked = np.array(asked.split()) != np.array(expected.split())
+    np.testing.assert_array_equal(is_asked[1:], group == "NA")
+
+
+def test_a_class_may_be_called_na(call: Call) -> None:
+    x = np.random.default_rng(0).normal(size=300)
+    table = pa.table({"x": x, "land": np.where(x > 0, "NA", "DE")})
+    model = glassleaf.ModelTreeClassifier()
+    model.fit(table.select(["x"]), table["land"].to_numpy()).save("m.json")
+    write_csv(Path("rows.csv"), table)
+    found = json.loads(call("evaluate", "m.json", "rows.csv", "--json").stdout)
+    assert found["rows"] == 300 and found["skipped_rows"] == 0
+
+
+def test_numbers_as_text_are_no_new_categories(call: Call) -> None:
+    table = pa.table({"g": ["1", "2", "3"] * 50, "y": [1.0, 2.0, 3.0] * 50})
+    glassleaf.ModelTreeRegressor().fit(table.select(["g"]), table["y"].to_numpy()).save("m.json")
+    expected = call("predict", "m.json", "-", stdin="g\n1\n3\n")
+    found = call("predict", "m.json", "-", stdin="g\n1.0\n3.0\n")
+    assert found.stdout == expected.stdout and "never seen" not in found.stderr

@@ -30,10 +30,19 @@ DATE = (
 )
 
 
-def cleaned(column: Any, missing: Sequence[str] = ()) -> Any:
-    """Text without blanks around it; null where it means a missing value."""
+def cleaned(column: Any, missing: Sequence[str] = (), known: Sequence[str] = ()) -> Any:
+    """Text without blanks around it; null where it means a missing value.
+
+    Known categories stay as they are, unless ``missing`` lists them.
+
+    >>> cleaned(pa.array([" a", "NA", "None", "-"]), missing=["-"], known=["NA", "-"]).to_pylist()
+    ['a', 'NA', None, None]
+    """
+    stays = pa.array([text for text in known if text not in missing], pa.string())
     text = compute.utf8_trim_whitespace(column)
+    text = compute.if_else(compute.is_in(column, value_set=stays), column, text)
     is_nothing = compute.is_in(text, value_set=pa.array([*MISSING, *missing]))
+    is_nothing = compute.and_not(is_nothing, compute.is_in(text, value_set=stays))
     return compute.if_else(is_nothing, pa.scalar(None, pa.string()), text)
 
 

@@ -24,6 +24,7 @@ from glassleaf.cli.reading.cells import Floats, compute, pa
 from glassleaf.cli.reading.files import read
 from glassleaf.cli.reading.source import Chunk, Source, note_unusable, unusable_type
 from glassleaf.cli.screen import note
+from glassleaf.tables.categories import CategoryCodes
 from glassleaf.tables.parquet import kind_of
 
 _MOST_SHOWN = 5
@@ -105,7 +106,7 @@ class ModelReader:
     def _text(self, found: Any, column: Any) -> Any:
         kind = kind_of(found.type)
         if kind == "text":
-            return self.source.text(found)
+            return self.source.text(found, [c for c in column.categories if isinstance(c, str)])
         if kind == "numbers":
             truths = ("False", "True") if "True" in column.categories else ("false", "true")
             return cells.numbers_as_text(found, truths)
@@ -118,10 +119,14 @@ class ModelReader:
         is_new = compute.and_(compute.is_valid(text), compute.invert(compute.is_in(text, known)))
         if not cells.as_flags(is_new).any():
             return
+        code_of = CategoryCodes(column.name, column.categories, unknown=-1)
+        pairs = compute.value_counts(compute.filter(text, is_new)).to_pylist()
+        new = {pair["values"]: pair["counts"] for pair in pairs if code_of(pair["values"]) == -1}
+        if not new:
+            return
         counts = self.unseen.setdefault(column.name, Counter())
-        for pair in compute.value_counts(compute.filter(text, is_new)).to_pylist():
-            counts[pair["values"]] += pair["counts"]
-            self.n_unseen[column.name] += pair["counts"]
+        counts.update(new)
+        self.n_unseen[column.name] += sum(new.values())
         if len(counts) > 1000:  # the most frequent ones are enough
             self.unseen[column.name] = Counter(dict(counts.most_common(100)))
 
@@ -272,7 +277,8 @@ def _labels(source: Source, column: Any, classes: NDArray[Any]) -> list[Any]:
     kind = kind_of(column.type)
     if kind == "other":
         raise unusable_type("the target", column.type)
-    found = (source.text(column) if kind == "text" else column).to_pylist()
+    known = [label for label in classes.tolist() if isinstance(label, str)]
+    found = (source.text(column, known) if kind == "text" else column).to_pylist()
     if classes.dtype.kind == "b":
         return [_TRUTHS.get(str(label).lower()) if label is not None else None for label in found]
     if classes.dtype.kind in "iuf":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,10 +141,13 @@ class Source:
     def name(self) -> str:
         return self.problems.source
 
-    def text(self, column: Any) -> Any:
-        """A column of text. In text files, blanks go, and marks of missing values become null."""
+    def text(self, column: Any, known: Sequence[str] = ()) -> Any:
+        """A column of text. In text files, blanks go, and marks of missing values become null.
+
+        What is known as a category is one.
+        """
         text = cells.plain_text(column)
-        return cells.cleaned(text, self.options.missing) if self.is_text else text
+        return cells.cleaned(text, self.options.missing, known) if self.is_text else text
 
     def numbers(self, chunk: Chunk, name: str) -> Floats:
         """A column as numbers, NaN where missing or unusable. Unusable cells become problems."""
