@@ -1,6 +1,6 @@
 """Tight loops. Arrays in, arrays out; no Python objects.
 
-Every kernel is compiled once per machine (``cache=True``) and releases the GIL, so that threads
+Every kernel is compiled once per machine (see ``cache``) and releases the GIL, so that threads
 may run it side by side. Conventions:
 
 * ``ptr, idx`` (and ``val``, empty when every stored value is 1) are the usual compressed rows;

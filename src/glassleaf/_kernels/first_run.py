@@ -7,6 +7,7 @@ import logging
 import numba
 import numpy as np
 
+from glassleaf._kernels.cache import is_kept
 from glassleaf._kernels.values import assign_bins
 
 _log = logging.getLogger("glassleaf")
@@ -19,7 +20,7 @@ def announce_compilation() -> None:
         return
     _has_looked.append(True)
     assign_bins(np.ones(1), np.ones(1), 1, np.zeros(1, dtype=np.uint16))
-    if assign_bins.stats.cache_misses:
+    if assign_bins.stats.cache_misses and is_kept():
         _log.warning(
             "glassleaf compiles its kernels, once for this installation (some 15 seconds);"
             " later runs load them from the cache."

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from glassleaf._kernels.compiling import kernel
+from glassleaf._kernels.compiling import in_any_order, kernel
 from glassleaf._kernels.registers import LANES, MOST_GROUPS, add_rows
 
 
@@ -386,9 +385,9 @@ def _zscore_gain(moments, vector, floor, of_column):
     return gain * share
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
+@in_any_order
 def _total(values):
     total = 0.0
-    for j in range(values.shape[0]):  # in any order: several at a time
+    for j in range(values.shape[0]):  # several at a time
         total += values[j]
     return total
