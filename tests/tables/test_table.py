@@ -642,3 +642,25 @@ def test_a_frame_that_is_not_large_converts_a_column_once(monkeypatch):
     monkeypatch.setattr(table, "_REMEMBERED_CELLS", 5)
     large = table.remembering(table.frame_table(frame))
     assert large.numeric(0) is not large.numeric(0)
+
+
+NOTHING = {
+    "pandas": lambda rows: pd.DataFrame(rows),
+    "pandas text": lambda rows: pd.DataFrame(rows).astype({"age": "string"}),
+    "pandas categories": lambda rows: pd.DataFrame(rows).astype({"age": "category"}),
+    "polars": pl.DataFrame,
+    "polars text": lambda rows: pl.DataFrame(rows, schema_overrides={"age": pl.String}),
+    "pyarrow": pa.Table.from_pylist,
+}
+
+
+@pytest.mark.parametrize("container", NOTHING)
+def test_a_missing_value_may_come_without_a_type(rng, container):
+    """A frame of one row: None has the type of nothing, or of text."""
+    X = pd.DataFrame({"age": rng.normal(size=200), "region": rng.choice(["n", "s"], 200)})
+    X.iloc[::7, 0] = np.nan
+    X.iloc[::9, 1] = None
+    model = fit(X, X["age"].fillna(3.0) + (X["region"] == "n"))
+    for row in ({"age": None, "region": "n"}, {"age": None, "region": None}):
+        found = model.predict(NOTHING[container]([row]))
+        assert found == pytest.approx(model.scorer()(row))

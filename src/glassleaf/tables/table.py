@@ -256,6 +256,8 @@ class FrameTable:
         if series.dtype == nw.Object:
             return _objects_as_labels(series.to_numpy(), column_name(self, column))
         if series.dtype not in (nw.String, nw.Categorical, nw.Enum):
+            if series.is_null().all():
+                return Labels(np.full(self.n_rows, MISSING, dtype=np.int32), [])
             raise _unusable(column_name(self, column), series.dtype)
         native = series.to_native()
         if hasattr(native, "cat") and hasattr(native.cat, "codes"):
@@ -345,7 +347,7 @@ def raw_matrix(table: Table, columns: Sequence[Column]) -> Floats:
     out = np.empty((table.n_rows, len(columns)))
     for j, column in enumerate(columns):
         if column.categories is None:
-            if table.holds_text(j):
+            if table.holds_text(j) and (table.labels(j).codes != MISSING).any():
                 raise ValueError(
                     f"Column {column.name!r} was numeric when the model was fitted"
                     " and holds text now."
