@@ -8,6 +8,7 @@ from typing import Any
 
 from glassleaf.errors import ModelFileError
 from glassleaf.estimators import ModelTreeClassifier, ModelTreeRegressor
+from glassleaf.estimators.outlets import without_address
 from glassleaf.tree.file import model_file
 from glassleaf.tree.file.serialize import from_document
 
@@ -52,6 +53,6 @@ def from_text(text: bytes | str) -> ModelTreeRegressor | ModelTreeClassifier:
             f"{model.estimator} of this glassleaf has no parameter {unknown[0]!r:.60}. The file"
             " was written by another version, or by hand."
         )
-    estimator = kind(**model.parameters)
+    estimator = kind(**without_address(model.parameters))
     estimator.model_ = model
     return estimator  # type: ignore[no-any-return]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
     from glassleaf.show.report import Report
 
 _ESTIMATORS = ("ModelTreeRegressor", "ModelTreeClassifier")
+
+
+def without_address(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The same parameters; the address of a cluster becomes "local".
+
+    A file may come from anywhere, and a refit of its model must not connect to anyone.
+    """
+    backend = parameters.get("backend", "local")
+    is_name = isinstance(backend, str) and backend.isidentifier()
+    return {**parameters, "backend": backend if is_name else "local"}
 
 
 class Deployable(ModelOwner):
@@ -47,9 +58,9 @@ class Deployable(ModelOwner):
         return str(import_module("glassleaf.show.notebook").tree_html(explanation))
 
     def parameters_to_keep(self) -> dict[str, Any]:
-        """The parameters that a file or a fitted model keeps: no connection to a cluster."""
+        """The parameters that a file or a fitted model keeps: neither connection nor address."""
         stored: dict[str, Any] = self.__getstate__()  # type: ignore[assignment]
-        return {name: stored[name] for name in self.get_params(deep=False)}  # type: ignore[attr-defined]
+        return without_address({name: stored[name] for name in self.get_params(deep=False)})  # type: ignore[attr-defined]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, to be read by :func:`glassleaf.load`.
@@ -60,7 +71,8 @@ class Deployable(ModelOwner):
         Parameters
         ----------
         path : str or path
-            Usually ends in ``.json``. An existing file is replaced.
+            Usually ends in ``.json``. An existing file is replaced; a device or a named pipe is
+            written to.
         """
         if type(self).__name__ not in _ESTIMATORS:
             raise ExportError(

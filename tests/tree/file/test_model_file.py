@@ -3,10 +3,12 @@
 import copy
 import json
 import os
+import stat
 import subprocess
 import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
+from threading import Thread
 
 import needed
 import numpy as np
@@ -642,3 +644,27 @@ def test_a_replaced_file_keeps_its_mode_and_a_link_its_target(tmp_path):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.json")
+
+
+def test_a_named_pipe_is_written_to(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    found = []
+    reader = Thread(target=lambda: found.append(path.read_bytes()))
+    reader.start()
+    zoo.case("binary").model.save(path)
+    reader.join(timeout=30)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert from_text(found[0]).tree_ == zoo.case("binary").model.tree_
+
+
+@pytest.mark.parametrize("address", ["tcp://10.0.0.1:8786", "10.0.0.1:8786", "ucx://evil"])
+def test_a_file_carries_no_address(tmp_path, address):
+    model = copy.copy(zoo.case("binary").model).set_params(backend=address)
+    model.save(tmp_path / "m.json")
+    text = (tmp_path / "m.json").read_text()
+    assert address not in text and load(tmp_path / "m.json").backend == "local"
+    forged = text.replace('"backend": "local"', f'"backend": "{address}"')
+    assert forged != text and from_text(forged).backend == "local"
+    model.set_params(backend="stream").save(tmp_path / "m.json")
+    assert load(tmp_path / "m.json").backend == "stream"

@@ -122,10 +122,6 @@ def created(path: str, codec: str | None = None) -> Iterator[Any]:
     target = Path(path)
     if not target.parent.is_dir():
         raise CallError(f"cannot write {path!r}: there is no folder {str(target.parent)!r}.")
-    if target.exists() and not target.is_file():  # /dev/null, a named pipe
-        with open(path, "wb") as direct:
-            yield direct
-        return
     with atomic_file(path) as file, _compressed(file, codec) as sink:
         yield sink
 

@@ -16,12 +16,19 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to. It takes its place if all went well, and leaves no trace otherwise."""
+    """A file to write to. It takes its place if all went well, and leaves no trace otherwise.
+
+    What is no file but can be written to, such as /dev/null or a named pipe, is written to.
+    """
     target = os.path.realpath(path)
     if not os.fspath(path) or os.path.isdir(target):
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; give the name of a file in it.")
     if not os.path.isdir(os.path.dirname(target)):
         raise FileNotFoundError(f"There is no folder {os.path.dirname(os.fspath(path))!r}.")
+    if os.path.exists(target) and not os.path.isfile(target):
+        with open(target, "wb") as direct:
+            yield direct
+        return
     beside = f"{target}.{os.urandom(6).hex()}.tmp"
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
