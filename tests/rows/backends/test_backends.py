@@ -2,6 +2,8 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -425,3 +427,25 @@ def test_a_fit_gives_up_the_linear_algebra_library():
     assert set(limited) == {1}
     np.testing.assert_array_equal(here.coef, elsewhere[0].coef)
     np.testing.assert_array_equal(here.loss, elsewhere[0].loss)
+
+
+def blas_threads():
+    return [own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"]
+
+
+def test_fits_that_overlap_leave_the_threads_of_blas_as_they_were():
+    """The second begins after the first and ends after it; both threads live on."""
+    given = blas_threads()
+    local._blas._set([2] * len(given))
+    one, other = local.LocalBackend(None, 1), local.LocalBackend(None, 1)
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        for thread, step in (
+            (first, one.__enter__),
+            (second, other.__enter__),
+            (first, partial(one.__exit__, None, None, None)),
+        ):
+            thread.submit(step).result()
+            assert set(blas_threads()) == {1}
+        second.submit(other.__exit__, None, None, None).result()
+        assert set(blas_threads()) == {2}
+    local._blas._set(given)

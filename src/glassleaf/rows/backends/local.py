@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cached_property
 from threading import Lock
 from types import TracebackType
 from typing import Any
@@ -33,7 +34,7 @@ class LocalBackend:
     def __enter__(self) -> LocalBackend:
         # Our threads and those of the linear algebra library would fight for the same cores, and
         # results must not depend on how many there are.
-        self._blas = _threadpools().limit(limits=1, user_api="blas").__enter__()
+        self._threads_before = _blas.limit()
         return self
 
     def __exit__(
@@ -44,7 +45,7 @@ class LocalBackend:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-        self._blas.__exit__(kind, error, at)
+        _blas.release(self._threads_before)
         scratch.clear()
 
     def become(self, function: Callable[..., Any], *given: Any) -> None:
@@ -123,11 +124,54 @@ class LocalBackend:
         return [result for (result,) in found]
 
 
-_controller: list[ThreadpoolController] = []
+class _Blas:
+    """The linear algebra library, which has one thread as long as a fit needs that.
+
+    Its number of threads is one of the process: of fits that overlap in several threads, the first
+    remembers it and the last restores it, in whatever order they end. Where it is one of each
+    thread, each restores its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_fits = 0
+        self._of_process: list[int] = []
+
+    @cached_property
+    def _libraries(self) -> list[Any]:
+        """Looking for the loaded libraries takes milliseconds: once per process is enough."""
+        return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+    def limit(self) -> list[int]:
+        """One thread from now on; the numbers that this thread found."""
+        with self._lock:
+            before = [library.num_threads for library in self._libraries]
+            self._set([1] * len(before))
+            if not self._n_fits:
+                self._of_process = before
+            self._n_fits += 1
+        return before
+
+    def release(self, before: list[int]) -> None:
+        """Restore the numbers, if no other fit is under way."""
+        with self._lock:
+            self._n_fits -= 1
+            self._set(
+                own if _is_per_thread(library) else 1 if self._n_fits else of_process
+                for library, own, of_process in zip(
+                    self._libraries, before, self._of_process, strict=True
+                )
+            )
+
+    def _set(self, numbers: Iterable[int]) -> None:
+        for library, number in zip(self._libraries, numbers, strict=True):
+            library.set_num_threads(number)
+            # Newer versions let only one thread set the number, until that gives it up.
+            getattr(library, "clear_controlling_thread", lambda: None)()
 
 
-def _threadpools() -> ThreadpoolController:
-    """Looking for the loaded libraries takes milliseconds: once per process is enough."""
-    if not _controller:
-        _controller.append(ThreadpoolController())
-    return _controller[0]
+def _is_per_thread(library: Any) -> bool:
+    return getattr(library, "threading_layer", None) == "openmp"
+
+
+_blas = _Blas()
