@@ -10,6 +10,7 @@ import pytest
 from problems import FORMS, KINDS, fitted, later
 
 from glassleaf import counterfactuals, explain
+from glassleaf.explanations.counterfactuals.search import Change
 from glassleaf.explanations.kinks import kink_values
 
 
@@ -266,3 +267,53 @@ def test_plain_data():
     assert set(found.to_dict()) == {"changes", "size", "prediction", "label", "leaf"}
     assert "→" in found.text
     assert explain(model, changed(row, found))[0].label == found.label
+
+
+def typed_in(row, answer, X):
+    """The row with the changes as they are printed."""
+    out = row.copy()
+    for change, text in zip(answer.changes, answer.text.split(", "), strict=True):
+        printed = text.split(" → ")[1]
+        is_number = X[change.feature].dtype.kind in "fiu"
+        out[change.feature] = float(printed) if is_number else change.new
+    return out
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_printed_works(kind):
+    model, X, _ = fitted(kind, max_depth=3)
+    n_pairs = 0
+    for k in range(40):
+        row = later(X).iloc[[k]]
+        target, before = goal(kind, model, row), model.predict(row)[0]
+        for answer in counterfactuals(model, row, target, n=20):
+            n_pairs += len(answer.changes) == 2
+            found = model.predict(typed_in(row, answer, X))[0]
+            if kind in ("binary", "multiclass"):
+                assert found == answer.label != before, answer.text
+            else:
+                assert (found - target) * (target - before) >= 0, answer.text
+    assert n_pairs > 20
+
+
+def test_a_threshold_of_zero_gives_a_number_to_read():
+    """The next number after 0 is 5e-324, which nobody can type into a form."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.choice([-1.0, 1.0], 1000), "b": rng.normal(size=1000)})
+    model = bare.regressor(max_depth=1, split_features=["a"], leaf_features=["b"], alpha=0)
+    model.fit(X, 10.0 * (X["a"] > 0) + X["b"])
+    row = pd.DataFrame({"a": [-1.0], "b": [0.0]})
+    answers = counterfactuals(model, row, 10.5, n=20)
+    pair = next(answer for answer in answers if len(answer.changes) == 2)
+    assert 1e-5 < pair.changes[0].new <= 2e-3 and len(pair.text) < 40
+    assert model.predict(typed_in(row, pair, X))[0] >= 10.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [(0.5, 5e-324, "a: 0.5 → 4.94066e-324"), (0.4999999999, 0.5, "a: 0.4999999999 → 0.5"),
+     (1.0, 0.1 + 0.2, "a: 1 → 0.30000000000000004"), (None, 2.5, "a: missing → 2.5"),
+     ("x", "y", "a: x → y"), (3, 4, "a: 3 → 4")],
+)  # fmt: skip
+def test_a_change_in_words(old, new, text):
+    assert Change("a", old, new).text == text

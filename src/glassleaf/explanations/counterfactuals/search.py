@@ -12,9 +12,9 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,20 @@ class Change(JsonData):
 
     @property
     def text(self) -> str:
-        digits = 6
-        if isinstance(self.old, float) and isinstance(self.new, float) and self.new:
-            ratio = abs(self.new / (self.new - self.old))  # enough digits to see the change
-            digits = max(digits, int(np.ceil(np.log10(ratio))) + 2)
-        old, new = words.value(self.old, digits), words.value(self.new, digits)
+        """The new number has all its digits; the old one as many as tell them apart."""
+        new = old = words.value(self.new)
+        if isinstance(self.new, float):
+            new = next(text for text in _longer(self.new) if float(text) == self.new)
+        if not isinstance(self.old, float):
+            old = words.value(self.old)
+        else:
+            old = next((text for text in _longer(self.old) if text != new), repr(self.old))
         return f"{words.name(self.feature)}: {old} → {new}"
+
+
+def _longer(number: float) -> Iterator[str]:
+    """A number with more and more digits, up to all that it has."""
+    return (words.number(number, digits) for digits in range(6, 18))
 
 
 @dataclass(frozen=True)
@@ -292,7 +300,7 @@ class _Search:
 
     def one(self, feature: _Feature) -> Counterfactual | None:
         """The smallest change of one feature."""
-        return self._best(feature, np.zeros(1), self.values[None])
+        return self._best(feature, self.values[None])
 
     def two(self, first: _Feature, second: _Feature) -> Counterfactual | None:
         """The smallest change of two features: one on its points, the other solved for."""
@@ -302,11 +310,13 @@ class _Search:
             points = fixed.points[fixed.points != now]
             lines = np.tile(self.values, (len(points), 1))
             lines[:, fixed.column] = points
-            answers.append(self._best(solved, fixed.size(now, points), lines))
+            answers.append(self._best(solved, lines, fixed))
         found = [answer for answer in answers if answer is not None]
         return min(found, key=lambda answer: answer.size, default=None)
 
-    def _best(self, solved: _Feature, sizes: Floats, lines: Floats) -> Counterfactual | None:
+    def _best(
+        self, solved: _Feature, lines: Floats, fixed: _Feature | None = None
+    ) -> Counterfactual | None:
         """The best over some rows ("lines"), in each of which one feature is solved for."""
         column, points = solved.column, solved.points
         grid = np.repeat(lines[:, None], len(points), axis=1)
@@ -317,17 +327,20 @@ class _Search:
         start = float(self.model.tree.terms.fill[column]) if np.isnan(now) else now
         solve = nearest_point if solved.is_discrete else nearest_in_pieces
         value, inside = solve(points, margins, start, solved.is_whole)
-        total = sizes + solved.size(now, value)
+        found = lines.copy()
+        found[:, column] = value
+        total = self._sizes(found, solved, fixed)
         total[np.isnan(value) | (value == now)] = np.inf
         for line in np.argsort(total, kind="stable")[:_VERIFIED]:
             if not np.isfinite(total[line]):
                 break
-            row = lines[line].copy()
-            for new in _readings(solved, now, float(value[line]), float(inside[line])):
-                row[column] = new
-                if self.goal.is_met(self.model.raw(row[None])):
-                    own = float(solved.size(now, np.array([new]))[0])
-                    return self._answer(row, float(sizes[line]) + own)
+            rows = self._as_given(found[line], float(inside[line]), solved, fixed)
+            raw = self.model.raw(rows)
+            for k in range(len(rows)):
+                if self.goal.is_met(raw[k : k + 1]):
+                    return self._answer(
+                        rows[k], float(self._sizes(rows[k : k + 1], solved, fixed)[0])
+                    )
         return None
 
     def _margins(self, rows: Floats) -> Floats:
@@ -342,6 +355,29 @@ class _Search:
         ends = tree.score_low[leaves], tree.score_high[leaves]
         best = np.maximum(*(self.goal.margins(end[:, None]) for end in ends))
         return np.column_stack([margins, np.where(best >= 0, 0.0, -1.0)])
+
+    def _sizes(self, rows: Floats, solved: _Feature, fixed: _Feature | None) -> Floats:
+        """How large the changes to each of the rows are."""
+        out = np.zeros(len(rows))
+        for feature in [solved] if fixed is None else [fixed, solved]:
+            out += feature.size(float(self.values[feature.column]), rows[:, feature.column])
+        return out
+
+    def _as_given(
+        self, row: Floats, inside: float, solved: _Feature, fixed: _Feature | None
+    ) -> Floats:
+        """A solution in all readings of its numbers, the roundest first."""
+        choices = [(solved, inside)]
+        if fixed is not None:
+            choices.insert(0, (fixed, float(row[fixed.column])))
+        readings = [
+            _readings(f, float(self.values[f.column]), float(row[f.column]), well_inside)
+            for f, well_inside in choices
+        ]
+        pairs = list(product(*readings))
+        rows = np.tile(row, (len(pairs), 1))
+        rows[:, [f.column for f, _ in choices]] = pairs
+        return rows
 
     def _answer(self, row: Floats, size: float) -> Counterfactual:
         model = self.model
@@ -375,6 +411,5 @@ def _readings(feature: _Feature, now: float, value: float, inside: float) -> lis
     past = [away * (np.ceil(away * value / step) + k) * step for k in (0, 1)]
     rounded = [round(float(x), max(decimals, 0)) for x in past]
     low, high = feature.points[0], feature.points[-1]
-    return [x for x in rounded if low <= x <= high] + [
-        value + nudge * (inside - value) for nudge in _NUDGES
-    ]
+    past = [x for x in rounded if low <= x <= high]
+    return list(dict.fromkeys(past + [value + nudge * (inside - value) for nudge in _NUDGES]))
