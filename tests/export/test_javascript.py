@@ -119,7 +119,7 @@ console.log(JSON.stringify(rows.map((row) => {
 
 @pytest.mark.parametrize(
     "known",
-    [[0, 1, 2], ["0", "1.0", "02"], ["1", "1.0"], [False, True], ["no", "yes"]],
+    [[0, 1, 2], [2**53 + 1, "x"], ["0", "1.0", "02"], ["1", "1.0"], [False, True], ["no", "ja"]],
 )
 def test_numbers_and_texts_are_categories_as_in_python(scored, known):
     X = pd.DataFrame({"g": pd.Series(known * 50, dtype=object)})

@@ -305,3 +305,14 @@ def test_an_empty_text_that_training_knew_is_a_category_in_sqlite():
         database.executemany("INSERT INTO t VALUES (?)", [[""], ["b"], ["c"]])
         found = database.execute(f"SELECT {to_sql(model, dialect='sqlite')} FROM t").fetchall()
     np.testing.assert_allclose(np.ravel(found), model.predict(table)[:3], rtol=1e-9)
+
+
+@pytest.mark.parametrize("dialect_", ["duckdb", "sqlite", "postgresql"])
+def test_names_that_differ_in_case_only(rng, dialect_):
+    X = pd.DataFrame(rng.normal(size=(200, 2)), columns=["x", "X"])
+    model = ModelTreeRegressor().fit(X, X["x"] - 3 * X["X"])
+    if dialect_ == "postgresql":
+        assert '"x"' in to_sql(model, dialect=dialect_)
+        return
+    with pytest.raises(ExportError, match="'x' and 'X'.*ignores case"):
+        to_sql(model, dialect=dialect_)

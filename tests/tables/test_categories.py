@@ -6,8 +6,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from glassleaf import ModelTreeRegressor
-from glassleaf.export import to_python
+from glassleaf import ModelTreeRegressor, load_scorer
+from glassleaf.errors import ExportError
+from glassleaf.export import to_c, to_onnx, to_pmml, to_python, to_sql
+from glassleaf.tables.reading import read_table
 
 N = 400
 CONTAINERS = {
@@ -106,3 +108,42 @@ def test_a_category_that_no_row_has_is_no_error(rng):
     model = ModelTreeRegressor(categorical_features=["g"]).fit(X, X["g"].to_numpy(float))
     few = pd.DataFrame({"g": pd.Categorical(["1"], categories=["1", "north"])})
     assert model.predict(few) == pytest.approx(model.predict(pd.DataFrame({"g": [1]})))
+
+
+LONG = [2**53, 2**53 + 1, -(2**60), -(2**60) - 1]
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        lambda g: pd.DataFrame({"g": g}),
+        lambda g: pl.DataFrame({"g": g}),
+        lambda g: pa.table({"g": g}),
+        lambda g: g[:, None],
+        lambda g: pd.DataFrame({"g": pd.array(g, dtype="Int64")}),
+    ],
+)
+def test_whole_numbers_beyond_2_to_53_are_categories(rng, container, tmp_path):
+    code = rng.integers(0, 4, N)
+    g, y = np.array(LONG)[code], np.array([0.0, 5.0, -3.0, 9.0])[code]
+    model = ModelTreeRegressor(categorical_features=[0]).fit(container(g), y)
+    np.testing.assert_allclose(model.predict(container(g)), y, atol=0.1)
+    model.save(tmp_path / "m.json")
+    scorer = load_scorer(tmp_path / "m.json")
+    for value, expected in zip(LONG, [0.0, 5.0, -3.0, 9.0], strict=True):
+        for written in (value, str(value)):
+            assert scorer([written]) == pytest.approx(expected, abs=0.1)
+            assert exported(model)([written]) == pytest.approx(expected, abs=0.1)
+    with pytest.raises(ValueError, match="beyond 2\\^53"):
+        model.predict(pd.DataFrame({"g": [2.0**60]}) if model.model_.is_named else [[2.0**60]])
+    for export in (to_sql, to_c, to_pmml, to_onnx):
+        with pytest.raises(ExportError, match="beyond 2\\^53"):
+            export(model)
+
+
+def test_text_is_found_wherever_it_stands():
+    values = np.full((60_001, 2), 1.0, dtype=object)
+    values[:, 0] = np.arange(60_001.0)
+    values[-1, 1] = "text"
+    table = read_table(values)
+    assert table.holds_text(1) and not table.holds_text(0)

@@ -436,3 +436,13 @@ def test_one_row_that_is_no_table_says_how_to_make_it_one():
             ValueError, match=rf"X is a {kind}, and a table is needed.*iloc\[\[0\]\]"
         ):
             model.predict(row)
+
+
+def test_weights_that_sum_to_one_are_a_warning(rng):
+    X = rng.normal(size=(2000, 2))
+    y = np.where(X[:, 0] > 0, X[:, 1], -X[:, 1])
+    with pytest.warns(UserWarning, match="2,000 rows sum to 1.*mean of 1"):
+        ModelTreeRegressor().fit(X, y, sample_weight=np.full(2000, 1 / 2000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ModelTreeRegressor().fit(X, y, sample_weight=np.full(2000, 0.1))

@@ -10,9 +10,8 @@ from typing import Any
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError
 from glassleaf.export.comments import in_comment
+from glassleaf.export.limits import portable_model
 from glassleaf.export.nested import Syntax, bodies
-from glassleaf.tree.file.serialize import plain_model
-from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import LARGEST_EXPONENT, PlainLeaf, PlainModel, PlainSplit, PlainTerm
 
 _HEAD = """/* A model tree, written by glassleaf {version}. C99, standard library (link with -lm).
@@ -112,7 +111,7 @@ def to_c(estimator: Any, *, name: str = "model") -> str:
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name):
         raise ValueError(f"name={name!r} must be a plain identifier, such as 'model'.")
-    model = plain_model(fitted_model(estimator))
+    model = portable_model(estimator)
     writer = _Writer(model)
     functions = writer.functions()
     names = {"name": name, "NAME": name.upper()}

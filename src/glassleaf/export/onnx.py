@@ -16,8 +16,7 @@ import numpy as np
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError, require
-from glassleaf.tree.file.serialize import plain_model
-from glassleaf.tree.fitted import fitted_model
+from glassleaf.export.limits import portable_model
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     Numbers,
@@ -51,7 +50,7 @@ def to_onnx(estimator: Any, *, missing_text: str = "") -> Any:
         ``probabilities`` (rows, classes); and ``leaf`` (rows,).
     """
     onnx = require("onnx", extra="onnx", purpose="Exporting to ONNX")
-    graph = _Graph(onnx, plain_model(fitted_model(estimator)), missing_text)
+    graph = _Graph(onnx, portable_model(estimator), missing_text)
     model = onnx.helper.make_model(
         graph.build(),
         opset_imports=[

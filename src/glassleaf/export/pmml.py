@@ -13,8 +13,7 @@ from xml.etree import ElementTree as Xml
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError
-from glassleaf.tree.file.serialize import plain_model
-from glassleaf.tree.fitted import fitted_model
+from glassleaf.export.limits import portable_model
 from glassleaf.tree.plain import (
     Label,
     Numbers,
@@ -46,7 +45,7 @@ def to_pmml(estimator: Any, *, target: str = "y") -> str:
     str
         XML. Outputs: ``prediction``, or ``label`` and ``probability(...)`` of every class.
     """
-    document = _Writer(plain_model(fitted_model(estimator)), target).document()
+    document = _Writer(portable_model(estimator), target).document()
     Xml.indent(document)
     # References for all that is not ASCII, so that no reader can take a wrong encoding.
     text: bytes = Xml.tostring(document, encoding="us-ascii", xml_declaration=True)

@@ -16,9 +16,8 @@ from typing import Any
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError, describe
 from glassleaf.export.comments import in_comment
+from glassleaf.export.limits import portable_model
 from glassleaf.export.pieces import Of, added_at, pieces
-from glassleaf.tree.file.serialize import plain_model
-from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     Label,
@@ -46,6 +45,7 @@ class SqlDialect:
     greatest: str
     nan: str | None  # NaN in a column counts as missing; None where no column can hold it
     booleans: tuple[str, str]
+    ignores_case: bool  # of names, quoted or not
     imports_nothing_as_text: bool = False  # an empty text counts as missing, where none is known
 
     def name(self, text: str) -> str:
@@ -72,9 +72,9 @@ class SqlDialect:
 # be zero.
 DIALECTS = {
     "duckdb": SqlDialect(
-        "DuckDB", '"', "DOUBLE", "LEAST", "GREATEST", "'NaN'::DOUBLE", ("FALSE", "TRUE")
+        "DuckDB", '"', "DOUBLE", "LEAST", "GREATEST", "'NaN'::DOUBLE", ("FALSE", "TRUE"), True
     ),
-    "sqlite": SqlDialect("SQLite", "`", "REAL", "MIN", "MAX", None, ("0", "1"), True),
+    "sqlite": SqlDialect("SQLite", "`", "REAL", "MIN", "MAX", None, ("0", "1"), True, True),
     "postgresql": SqlDialect(
         "PostgreSQL",
         '"',
@@ -83,6 +83,7 @@ DIALECTS = {
         "GREATEST",
         "'NaN'::DOUBLE PRECISION",
         ("FALSE", "TRUE"),
+        False,
     ),
 }
 
@@ -120,7 +121,7 @@ def to_sql(
     """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={describe(dialect)} must be one of {', '.join(DIALECTS)}.")
-    writer = _Writer(plain_model(fitted_model(estimator)), DIALECTS[dialect])
+    writer = _Writer(portable_model(estimator), DIALECTS[dialect])
     return writer.expression(of) if table is None else writer.view(table, view, prefix)
 
 
@@ -152,6 +153,18 @@ class _Writer:
         self.model = model
         self.dialect = dialect
         self.table = ""
+        if dialect.ignores_case:
+            self._check_case()
+
+    def _check_case(self) -> None:
+        known: dict[str, str] = {}
+        for column in self.model.columns:
+            other = known.setdefault(column.name.lower(), column.name)
+            if other != column.name:
+                raise ExportError(
+                    f"Columns {other!r} and {column.name!r} are the same to"
+                    f" {self.dialect.engine}, which ignores case. Rename one, and fit again."
+                )
 
     # --- statements ------------------------------------------------------------------------------
 

@@ -41,6 +41,8 @@ _CACHED_BYTES = 1 << 22
 _SMALL_BLOCK_BYTES = 1 << 18
 # Sums and differences of larger numbers may overflow.
 _LARGEST_VALUE = 1e305
+# Mean weight of the rows below which weights seem to be shares, not counts.
+_SMALL_WEIGHT = 0.05
 # With more categories, and fewer rows in each on average, a column looks like an identifier.
 _FEW_CATEGORIES = 50
 _ROWS_PER_CATEGORY = 10
@@ -97,6 +99,7 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
     limit = backend.largest_summary
     targets: TargetSummary = backend.sum(parts.summarize_targets, [limit])[0]
     weighted = targets.low_weight != targets.high_weight
+    _warn_of_small_weights(targets)
     units = _target_units(targets, settings)
     per_shard = targets.n_rows // backend.n_shards
     found = _summaries(backend, per_shard, roles, settings, weighted, limit)
@@ -130,6 +133,16 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
         term_units=term_units,
         held_out=held_out,
     )
+
+
+def _warn_of_small_weights(targets: TargetSummary) -> None:
+    total = float(targets.weight.sum())
+    if total < _SMALL_WEIGHT * targets.n_rows:
+        warn(
+            f"The weights of {targets.n_rows:,} rows sum to {total:g}. A row of weight 2 counts as"
+            " two rows, and these as few: the tree stays small. Weights with a mean of 1 count as"
+            " all rows."
+        )
 
 
 def _target_units(targets: TargetSummary, settings: Settings) -> TargetUnits:

@@ -92,9 +92,7 @@ def _is_text_array(X: Any) -> bool:
     """Whether X is an array of objects or strings that may hold categories."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in "OUS" and kind and getattr(X, "ndim", 0) == 2:
-        return any(
-            isinstance(value, (str, bytes)) for value in np.asarray(X, object).ravel()[:100_000]
-        )
+        return any(isinstance(value, (str, bytes)) for value in np.asarray(X, object).flat)
     return False
 
 

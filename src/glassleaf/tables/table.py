@@ -30,6 +30,8 @@ UNKNOWN = -1.0  # a category that training never saw, in a raw matrix
 
 # Rows per piece when predicting: large enough to amortize a call, small enough for any memory.
 _PIECE_ROWS = 65_536
+# Beyond this, two whole numbers may be the same float.
+_LARGEST_WHOLE = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,9 @@ class ArrayTable:
         return [several[column - first] for column in columns]
 
     def labels(self, column: int) -> Labels:
-        return _numbers_as_labels(self.numeric(column))
+        if self.values.dtype.kind in "iu":
+            return _integers_as_labels(self.values[:, column])
+        return _numbers_as_labels(self.numeric(column), f"x{column}")
 
     def holds_text(self, column: int) -> bool:
         return False
@@ -156,7 +160,7 @@ class SparseTable:
         return [self.numeric(column) for column in columns]
 
     def labels(self, column: int) -> Labels:
-        return _numbers_as_labels(self.numeric(column))
+        return _numbers_as_labels(self.numeric(column), f"x{column}")
 
     def holds_text(self, column: int) -> bool:
         return False
@@ -251,8 +255,10 @@ class FrameTable:
 
     def labels(self, column: int) -> Labels:
         series = self._series(column)
+        if series.dtype.is_integer() and not series.is_null().any():
+            return _integers_as_labels(np.asarray(series.to_numpy()))
         if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-            return _numbers_as_labels(self.numeric(column))
+            return _numbers_as_labels(self.numeric(column), column_name(self, column))
         if series.dtype == nw.Object:
             return _objects_as_labels(series.to_numpy(), column_name(self, column))
         if series.dtype not in (nw.String, nw.Categorical, nw.Enum):
@@ -441,12 +447,22 @@ def _position(table: Table, item: Any, parameter: str) -> int:
 # --- odds and ends of column types ---------------------------------------------------------------
 
 
-def _numbers_as_labels(values: Floats) -> Labels:
+def _numbers_as_labels(values: Floats, name: str) -> Labels:
     present = ~np.isnan(values)
+    if np.abs(values[present]).max(initial=0.0) > _LARGEST_WHOLE:
+        raise ValueError(
+            f"Column {name!r} holds categories beyond 2^53, where floats cannot tell whole numbers"
+            " apart. Give them as integers or as text."
+        )
     codes = np.full(len(values), MISSING, dtype=np.int32)
     unique, inverse = np.unique(values[present], return_inverse=True)
     codes[present] = inverse
     return Labels(codes, [int(v) if v.is_integer() else float(v) for v in unique.tolist()])
+
+
+def _integers_as_labels(values: NDArray[Any]) -> Labels:
+    unique, inverse = np.unique(values, return_inverse=True)
+    return Labels(inverse.astype(np.int32), unique.tolist())
 
 
 def _objects_as_labels(values: NDArray[np.object_], name: str) -> Labels:

@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from glassleaf.tree.plain import PlainColumn, PlainLeaf, PlainModel, PlainSplit, PlainTerm
+from glassleaf.tree.plain import Label, PlainColumn, PlainLeaf, PlainModel, PlainSplit, PlainTerm
 
 _SCORER = Path(__file__).with_name("scorer.js")
 
@@ -46,10 +46,15 @@ def model_data(model: PlainModel) -> dict[str, Any]:
 def _column(column: PlainColumn) -> dict[str, Any]:
     return {
         "name": column.name,
-        "categories": column.categories,
+        "categories": column.categories and [*map(_category, column.categories)],
         "knots": column.knots,
         "fill": column.fill,
     }
+
+
+def _category(label: Label) -> Label:
+    """A category; a whole number that no double holds is written as text."""
+    return str(label) if isinstance(label, int) and abs(label) > 2**53 else label
 
 
 def _split(split: PlainSplit) -> dict[str, Any]:
