@@ -116,3 +116,13 @@ def test_columns_named_like_our_tensors(rng):
     table = pd.DataFrame(rng.normal(size=(200, 3)), columns=["_0", "_c1", "__2"])
     model = ModelTreeRegressor().fit(table, table["_0"] * table["_c1"])
     np.testing.assert_allclose(run(model, table)["prediction"], model.predict(table), rtol=1e-10)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_tiny_probabilities_stay_what_they_are(rng, positive):
+    X = rng.normal(size=(300, 1))
+    model = ModelTreeClassifier(max_depth=0, positive_class=positive).fit(X, X[:, 0] > 0)
+    slope = abs(model.tree_.coef[0, 0])
+    far = np.array([-600.0, -200.0, -90.0, 90.0, 200.0, 600.0])[:, None] / slope
+    found = run(model, pd.DataFrame(far, columns=["x0"]))
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(far), rtol=1e-9)

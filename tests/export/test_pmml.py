@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import zoo
+from deep import deep_model
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.errors import ExportError
@@ -99,3 +100,11 @@ def test_what_xml_cannot_hold(rng):
             to_pmml(model)
     with pytest.raises(ValueError, match="target='a'"):
         to_pmml(zoo.case("binary").model, target="a")
+
+
+@pytest.mark.parametrize("to_left", [False, True])
+def test_a_deep_tree(evaluated, to_left):
+    model, X = deep_model(150, to_left)
+    found = evaluated(model, pd.DataFrame(X, columns=["x0"]))["prediction"]
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-12)
+    assert len(to_pmml(deep_model(600, to_left)[0])) < 5e6

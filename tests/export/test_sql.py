@@ -2,17 +2,19 @@
 
 import math
 import sqlite3
+from dataclasses import replace
 
 import needed
 import numpy as np
 import pandas as pd
 import pytest
 import zoo
+from deep import deep_model
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.errors import ExportError
 from glassleaf.export import to_sql
-from glassleaf.export.sql import number
+from glassleaf.export.sql import DIALECTS, number
 from glassleaf.tree.fitted import fitted_model
 
 duckdb = needed.module("duckdb")
@@ -316,3 +318,53 @@ def test_names_that_differ_in_case_only(rng, dialect_):
         return
     with pytest.raises(ExportError, match="'x' and 'X'.*ignores case"):
         to_sql(model, dialect=dialect_)
+
+
+@pytest.mark.parametrize("to_left", [False, True])
+def test_a_chain_of_splits_is_one_case(engine, dialect, to_left):
+    model, X = deep_model(2000, to_left)
+    base = engine(pd.DataFrame(X, columns=["x0"]))
+    found = base.expression(to_sql(model, dialect=dialect))
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-11)
+
+
+def test_a_missing_value_at_a_chain_to_the_left(engine, dialect):
+    model, _ = deep_model(100, to_left=True)
+    table = pd.DataFrame({"x0": [None, 3.0, 50.5]}, dtype=float)
+    found = engine(table).expression(to_sql(model, dialect=dialect))
+    np.testing.assert_allclose(found, model.predict(table.to_numpy()), rtol=1e-11)
+
+
+@pytest.mark.parametrize("categorical", [None, ["b"]])
+def test_a_column_of_truth_values(dialect, request, rng, categorical):
+    table = pd.DataFrame({"b": rng.uniform(size=300) < 0.5, "x": rng.normal(size=300)})
+    y = np.where(table["b"], table["x"], 2 - table["x"])
+    model = ModelTreeRegressor(categorical_features=categorical).fit(table, y)
+    connection = opened(dialect, request)
+    connection.execute(f"CREATE TABLE t (b BOOLEAN, x {TYPES[dialect]})")
+    for b, x in table.itertuples(index=False):
+        connection.execute(f"INSERT INTO t VALUES ({'TRUE' if b else 'FALSE'}, {x!r})")
+    found = connection.execute(f"SELECT b, x, {to_sql(model, dialect=dialect)} FROM t").fetchall()
+    again = pd.DataFrame([row[:2] for row in found], columns=["b", "x"]).astype({"b": bool})
+    np.testing.assert_allclose([row[2] for row in found], model.predict(again), rtol=1e-11)
+    connection.close()
+
+
+def test_products_that_underflow_are_refused_for_postgresql(rng):
+    X = rng.normal(size=(200, 1))
+    model = ModelTreeRegressor(max_depth=0).fit(X, 1e-250 * X[:, 0])
+    with pytest.raises(ExportError, match="'x0'.*PostgreSQL"):
+        to_sql(model, dialect="postgresql")
+    assert "CASE" in to_sql(model, dialect="duckdb") or "e-2" in to_sql(model, dialect="duckdb")
+
+
+def test_what_is_no_number_is_refused():
+    for value in (math.inf, -math.inf, math.nan):
+        with pytest.raises(ExportError, match="cannot write"):
+            number(value)
+
+
+def test_a_tree_that_is_nested_too_deeply_is_refused(monkeypatch):
+    monkeypatch.setitem(DIALECTS, "sqlite", replace(DIALECTS["sqlite"], most_nested=0))
+    with pytest.raises(ExportError, match="levels deep.*SQLite"):
+        to_sql(zoo.case("squared_error").model, dialect="sqlite")

@@ -236,3 +236,12 @@ def test_a_clamp_from_the_very_lowest_value(rng):
     np.testing.assert_allclose(
         model.predict(X), ModelTreeRegressor().fit(X, y).predict(X), rtol=1e-6
     )
+
+
+def test_knots_so_close_that_their_slope_is_no_number_are_left_out(rng):
+    X = rng.lognormal(size=(500, 2)) * [1e-310, 1.0]
+    y = np.where(X[:, 0] > 1e-310, X[:, 1], -X[:, 1])
+    model = ModelTreeRegressor(leaf_transform="rank").fit(X, y)
+    assert model.tree_.terms.knots(0) is None and model.tree_.terms.knots(1) is not None
+    scorer = model.scorer()
+    np.testing.assert_allclose([scorer(row) for row in X], model.predict(X), rtol=1e-9)

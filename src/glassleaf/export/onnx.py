@@ -288,12 +288,11 @@ class _Graph:
             self.flat(raw, output="prediction")
             return [("prediction", types.DOUBLE, ["rows"])]
         if link == "logit":
-            opposite = self.op("Neg", raw)
-            by_label = (opposite, raw) if self.model.positive else (raw, opposite)
-            both = self.op("Concat", *by_label, axis=1)
-            found = self.op("Sigmoid", both, output="probabilities")
-        else:
-            found = self.op("Softmax", raw, axis=1, output="probabilities")
+            # onnxruntime's own Sigmoid is 0 below 1e-39.
+            nothing = self.op("Sub", raw, raw)
+            by_label = (nothing, raw) if self.model.positive else (raw, nothing)
+            raw = self.op("Concat", *by_label, axis=1)
+        found = self.op("Softmax", raw, axis=1, output="probabilities")
         best = self.op("ArgMax", found, axis=1, keepdims=0)
         kind, dtype = self._label_type()
         self.op("Gather", self.constant(list(classes), dtype), best, output="label")

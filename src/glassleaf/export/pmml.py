@@ -3,10 +3,14 @@
 ``MiningModel`` with ``selectFirst``: the rule of a segment is the way to its leaf. A comparison
 with a missing value is *unknown* in PMML and an unknown rule does not hold, so that every rule says
 by itself which way missing values go.
+
+The side of a split with fewer leaves comes first. So a rule need not say that a row took the other
+side, else an earlier segment would have been used; rules of deep leaves leave that out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -28,7 +32,11 @@ _METHODS = {"identity": "none", "log": "exp", "logit": "logit", "softmax": "soft
 # What XML 1.0 cannot hold, however it is quoted; and what parsers change in attributes.
 _FORBIDDEN = {chr(code) for code in range(32)} - {"\t", "\n", "\r"} | {"\ufffe", "\uffff"}
 
+# Steps to a leaf from which on a rule leaves out those that the order of the segments says.
+_LONGEST_RULE = 20
+
 Element = Xml.Element
+_Step = tuple[PlainSplit, bool]  # a split, and whether its left side is meant
 
 
 def to_pmml(estimator: Any, *, target: str = "y") -> str:
@@ -102,10 +110,26 @@ class _Writer:
         self._schema(model, used)
         self._output(model)
         segmentation = Xml.SubElement(model, "Segmentation", {"multipleModelMethod": "selectFirst"})
-        for leaf, path in self.model.paths():
+        for leaf, rule in self._rules():
             segment = Xml.SubElement(segmentation, "Segment", {"id": str(leaf.node)})
-            self._rule(segment, path)
+            self._rule(segment, rule)
             self._leaf(segment, leaf)
+
+    def _rules(self) -> Iterator[tuple[PlainLeaf, list[_Step]]]:
+        """Every leaf with what leads to it."""
+        n_leaves = _leaves_below(self.model)
+        waiting: list[tuple[int, list[_Step], bool]] = [(0, [], False)]
+        while waiting:
+            number, above, is_deep = waiting.pop()
+            node = self.model.nodes[number]
+            if isinstance(node, PlainLeaf):
+                yield node, above
+                continue
+            is_deep = is_deep or len(above) >= _LONGEST_RULE
+            sides = [(node.left, True), (node.right, False)]
+            (first, is_left), (other, _) = sorted(sides, key=lambda side: n_leaves[side[0]])
+            waiting.append((other, above if is_deep else [*above, (node, not is_left)], is_deep))
+            waiting.append((first, [*above, (node, is_left)], is_deep))
 
     def _output(self, model: Element) -> None:
         output = Xml.SubElement(model, "Output")
@@ -161,7 +185,7 @@ class _Writer:
 
     # --- rules -----------------------------------------------------------------------------------
 
-    def _rule(self, segment: Element, path: list[tuple[PlainSplit, bool]]) -> None:
+    def _rule(self, segment: Element, path: list[_Step]) -> None:
         if not path:
             Xml.SubElement(segment, "True")
             return
@@ -358,6 +382,15 @@ class _Writer:
                     table, "CategoricalPredictor",
                     {"name": column.name, "value": category, "coefficient": repr(numbers[k])},
                 )  # fmt: skip
+
+
+def _leaves_below(model: PlainModel) -> list[int]:
+    out = [1] * len(model.nodes)
+    for number in range(len(model.nodes) - 1, -1, -1):  # children before parents
+        node = model.nodes[number]
+        if isinstance(node, PlainSplit):
+            out[number] = out[node.left] + out[node.right]
+    return out
 
 
 def _apply(parent: Element, function: str) -> Element:

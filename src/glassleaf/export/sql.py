@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
+from functools import cached_property
+from math import inf, isfinite
 from typing import Any
 
 from glassleaf._version import __version__
@@ -18,6 +19,7 @@ from glassleaf.errors import ExportError, describe
 from glassleaf.export.comments import in_comment
 from glassleaf.export.limits import portable_model
 from glassleaf.export.pieces import Of, added_at, pieces
+from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     Label,
@@ -32,6 +34,10 @@ from glassleaf.tree.plain import (
 # PostgreSQL raises an error where the exponential over- or underflows. Beyond this a probability
 # differs from 0 or 1 by less than 1e-300.
 _FARTHEST = 690.0
+# A left side this much deeper than the right one is a chain.
+_MUCH_DEEPER = 2
+# A product of a smaller number with an ordinary one may underflow.
+_SMALLEST_FACTOR = 1e-200
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class SqlDialect:
     nan: str | None  # NaN in a column counts as missing; None where no column can hold it
     booleans: tuple[str, str]
     ignores_case: bool  # of names, quoted or not
+    most_nested: int  # CASE within CASE; beyond it, the engine may not read the expression
+    is_strict: bool = False  # a truth value is no number, and a product that underflows an error
     imports_nothing_as_text: bool = False  # an empty text counts as missing, where none is known
 
     def name(self, text: str) -> str:
@@ -72,9 +80,28 @@ class SqlDialect:
 # be zero.
 DIALECTS = {
     "duckdb": SqlDialect(
-        "DuckDB", '"', "DOUBLE", "LEAST", "GREATEST", "'NaN'::DOUBLE", ("FALSE", "TRUE"), True
-    ),
-    "sqlite": SqlDialect("SQLite", "`", "REAL", "MIN", "MAX", None, ("0", "1"), True, True),
+        "DuckDB",
+        '"',
+        "DOUBLE",
+        "LEAST",
+        "GREATEST",
+        "'NaN'::DOUBLE",
+        ("FALSE", "TRUE"),
+        ignores_case=True,
+        most_nested=200,
+    ),  # fmt: skip
+    "sqlite": SqlDialect(
+        "SQLite",
+        "`",
+        "REAL",
+        "MIN",
+        "MAX",
+        None,
+        ("0", "1"),
+        ignores_case=True,
+        most_nested=10,
+        imports_nothing_as_text=True,
+    ),  # fmt: skip
     "postgresql": SqlDialect(
         "PostgreSQL",
         '"',
@@ -83,7 +110,9 @@ DIALECTS = {
         "GREATEST",
         "'NaN'::DOUBLE PRECISION",
         ("FALSE", "TRUE"),
-        False,
+        ignores_case=False,
+        most_nested=200,
+        is_strict=True,
     ),
 }
 
@@ -121,8 +150,17 @@ def to_sql(
     """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={describe(dialect)} must be one of {', '.join(DIALECTS)}.")
-    writer = _Writer(portable_model(estimator), DIALECTS[dialect])
+    writer = _Writer(portable_model(estimator), DIALECTS[dialect], _maybe_truths(estimator))
     return writer.expression(of) if table is None else writer.view(table, view, prefix)
+
+
+def _maybe_truths(estimator: Any) -> set[str]:
+    """The columns that training saw from 0 to 1, which may be truth values in a table."""
+    tree = fitted_model(estimator).tree
+    if tree.training_record is None:
+        return set()
+    low, high = tree.training_record.low, tree.training_record.high
+    return {c.name for j, c in enumerate(tree.columns) if low[j] == 0.0 and high[j] == 1.0}
 
 
 def number(value: float) -> str:
@@ -131,6 +169,8 @@ def number(value: float) -> str:
     >>> number(0.1), number(-20.0), number(1e300)
     ('1e-1', '-2e1', '1e300')
     """
+    if not isfinite(value):
+        raise ExportError(f"The model has a slope that is {value}, which SQL cannot write.")
     sign, digits, exponent = _decimal(float(value))
     return f"{sign}{digits}e{exponent}"
 
@@ -149,10 +189,19 @@ def _decimal(value: float) -> tuple[str, str, int]:
 
 
 class _Writer:
-    def __init__(self, model: PlainModel, dialect: SqlDialect) -> None:
+    def __init__(self, model: PlainModel, dialect: SqlDialect, maybe_truths: set[str]) -> None:
         self.model = model
         self.dialect = dialect
+        self.maybe_truths = maybe_truths
         self.table = ""
+        self.depth = _depths(model)
+        if max(self._nesting().values()) > dialect.most_nested:
+            raise ExportError(
+                f"The tree is {self.depth[0]:,} levels deep, too deep for an expression of"
+                f" {dialect.engine}. Fit one with fewer levels (max_depth)."
+            )
+        if dialect.is_strict:
+            self._check_sizes()
         if dialect.ignores_case:
             self._check_case()
 
@@ -289,11 +338,46 @@ class _Writer:
     # --- the tree --------------------------------------------------------------------------------
 
     def _tree(self, of_leaf: Callable[[PlainLeaf], str], node: int = 0) -> str:
-        found = self.model.nodes[node]
-        if isinstance(found, PlainLeaf):
-            return of_leaf(found)
-        left, right = (self._tree(of_leaf, child) for child in (found.left, found.right))
-        return f"CASE WHEN {self._condition(found)} THEN {left} ELSE {right} END"
+        """A CASE; the side that continues it adds no nesting."""
+        found, cases = self.model.nodes[node], []
+        while isinstance(found, PlainSplit):
+            aside, onward = self._sides(found)
+            test = self._condition(found)
+            if aside == found.right:
+                test = f"({test}) IS NOT TRUE"
+            cases.append(f"WHEN {test} THEN {self._tree(of_leaf, aside)}")
+            found = self.model.nodes[onward]
+        last = of_leaf(found)
+        return f"CASE {' '.join(cases)} ELSE {last} END" if cases else last
+
+    def _sides(self, split: PlainSplit) -> tuple[int, int]:
+        """The child that is written first, and the one that continues: the right, if it can."""
+        is_chain = self.depth[split.left] > self.depth[split.right] + _MUCH_DEEPER
+        return (split.right, split.left) if is_chain else (split.left, split.right)
+
+    def _nesting(self) -> dict[int, int]:
+        """How many CASE lie within each other at every node."""
+        out: dict[int, int] = {}
+        for node in range(len(self.model.nodes) - 1, -1, -1):  # children before parents
+            found = self.model.nodes[node]
+            if isinstance(found, PlainSplit):
+                aside, onward = self._sides(found)
+                out[node] = max(out[aside] + 1, out[onward])
+            else:
+                out[node] = 0
+        return out
+
+    def _check_sizes(self) -> None:
+        """Refuse coefficients whose products would underflow: that ends a query."""
+        for leaf in self.model.leaves:
+            for term in leaf.terms:
+                for coef in (*term.slope, *term.bend):
+                    if 0 < abs(coef) < _SMALLEST_FACTOR:
+                        name = self.model.columns[term.column].name
+                        raise ExportError(
+                            f"A coefficient of {name!r} is {coef:g}. {self.dialect.engine} ends a"
+                            " query where a product underflows. Multiply the target by a constant."
+                        )
 
     def _condition(self, split: PlainSplit) -> str:
         """True for what goes left; NULL counts as false."""
@@ -315,9 +399,17 @@ class _Writer:
         return f"({cell} IS NULL OR {test})" if split.missing_left else test
 
     def _number(self, column: PlainColumn) -> str:
-        d = self.dialect
-        cell = f"CAST({self._cell(column)} AS {d.double})"
+        d, cell = self.dialect, self._cell(column)
+        if d.is_strict and column.name in self.maybe_truths | self._truth_categories:
+            cell = f"REPLACE(REPLACE(CAST({cell} AS TEXT), 'true', '1'), 'false', '0')"
+        cell = f"CAST({cell} AS {d.double})"
         return cell if d.nan is None else f"NULLIF({cell}, {d.nan})"
+
+    @cached_property
+    def _truth_categories(self) -> set[str]:
+        """The columns whose categories are 0 and 1: truth values, to some tables."""
+        columns = self.model.columns
+        return {c.name for c in columns if c.is_category and set(c.categories or ()) <= {0, 1}}
 
     def _cell(self, column: PlainColumn) -> str:
         cell = f"{self.table}{self.dialect.name(column.name)}"
@@ -399,6 +491,16 @@ class _Writer:
         if high < inf:
             value = f"{self.dialect.least}({value}, {number(high)})"
         return f"{self.dialect.greatest}({value}, {number(low)})" if low > -inf else value
+
+
+def _depths(model: PlainModel) -> list[int]:
+    """The levels below every node."""
+    out = [0] * len(model.nodes)
+    for number in range(len(model.nodes) - 1, -1, -1):  # children before parents
+        node = model.nodes[number]
+        if isinstance(node, PlainSplit):
+            out[number] = 1 + max(out[node.left], out[node.right])
+    return out
 
 
 def _in_sum(value: float) -> str:

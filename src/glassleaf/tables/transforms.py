@@ -221,9 +221,11 @@ def rank_knots(column: Distribution) -> Knots | None:
 
 
 def _strictly_ascending(x: Floats, z: Floats) -> Knots | None:
-    """One knot per distinct x, at the mean of its scores."""
+    """One knot per distinct x, at the mean of its scores; None where a slope is no number."""
     distinct, group = np.unique(x, return_inverse=True)
     if len(distinct) < 3:  # two values: any function of them is linear
         return None
     mean = np.bincount(group, weights=z) / np.bincount(group)
-    return Knots(distinct, mean)
+    with np.errstate(over="ignore"):
+        steep = np.diff(mean) / np.diff(distinct)
+    return Knots(distinct, mean) if np.isfinite(steep).all() else None
