@@ -1,6 +1,7 @@
 """Any table in: the same data gives the same tree, whatever it comes in."""
 
 import datetime
+import time
 
 import numpy as np
 import pandas as pd
@@ -664,3 +665,25 @@ def test_a_missing_value_may_come_without_a_type(rng, container):
     for row in ({"age": None, "region": "n"}, {"age": None, "region": None}):
         found = model.predict(NOTHING[container]([row]))
         assert found == pytest.approx(model.scorer()(row))
+
+
+def test_many_names_are_checked_in_a_moment():
+    """Counting each of them among all took 17 seconds."""
+    names = [f"c{k}" for k in range(32_000)]
+    wide = table.frame_table(pl.DataFrame(np.zeros((1, 32_000)), schema=names))
+    start = time.perf_counter()
+    table.frame_table(wide.frame.to_native())
+    assert table.select_columns(wide, names, "split_features").all()
+    assert time.perf_counter() - start < 4.0
+
+
+def test_a_sparse_matrix_is_turned_into_rows_once(monkeypatch):
+    X = table.SparseTable(sparse.random(100, 5, density=0.5, random_state=0))
+    whole = table.raw_matrix(X, [table.Column(f"x{j}") for j in range(5)])
+    monkeypatch.setattr(table, "_PIECE_ROWS", 7)
+    pieces = table.raw_pieces(X, [table.Column(f"x{j}") for j in range(5)])
+    found = [next(pieces)[1]]
+    by_rows = X._by_rows
+    found += [piece for _, piece in pieces]
+    assert X._by_rows is by_rows
+    np.testing.assert_array_equal(np.concatenate(found), whole)

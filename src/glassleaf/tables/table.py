@@ -8,8 +8,10 @@ a float64 matrix with categories as codes, NaN for missing and ``UNKNOWN`` for a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -166,7 +168,11 @@ class SparseTable:
         return False
 
     def take(self, rows: RowIndex) -> Table:
-        return SparseTable(self.values.tocsr()[rows])
+        return SparseTable(self._by_rows[rows])
+
+    @cached_property
+    def _by_rows(self) -> Any:
+        return self.values.tocsr()
 
 
 class ObjectTable:
@@ -328,7 +334,7 @@ def frame_table(X: Any) -> FrameTable:
             " X.columns = X.columns.astype(str) for example."
         )
     names = [str(name) for name in frame.columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"Column names must be unique; these are not: {', '.join(twice)}.")
     return FrameTable(frame)
@@ -392,8 +398,9 @@ def select_columns(table: Table, chosen: Any, parameter: str) -> NDArray[np.bool
         )
     if len(items) == table.n_columns and all(isinstance(item, (bool, np.bool_)) for item in items):
         return items.astype(np.bool_)
+    places = _places(table)
     for item in items:
-        mask[_position(table, item, parameter)] = True
+        mask[_position(table, item, parameter, places)] = True
     return mask
 
 
@@ -403,7 +410,8 @@ def column_signs(table: Table, given: Any, parameter: str) -> NDArray[np.int8]:
     if given is None:
         return signs
     if isinstance(given, Mapping):
-        pairs = [(_position(table, item, parameter), sign) for item, sign in given.items()]
+        places = _places(table)
+        pairs = [(_position(table, item, parameter, places), sign) for item, sign in given.items()]
     else:
         listed = list(given) if isinstance(given, (Sequence, np.ndarray)) else []
         if isinstance(given, str) or len(listed) != table.n_columns:
@@ -422,16 +430,20 @@ def column_signs(table: Table, given: Any, parameter: str) -> NDArray[np.int8]:
     return signs
 
 
-def _position(table: Table, item: Any, parameter: str) -> int:
+def _places(table: Table) -> dict[str, int]:
+    return {name: place for place, name in enumerate(table.names or ())}
+
+
+def _position(table: Table, item: Any, parameter: str, places: Mapping[str, int]) -> int:
     if isinstance(item, str):
         if table.names is None:
             raise ValueError(
                 f"{parameter} names the column {item!r}, but X has no column names."
                 " Use positions or pass a DataFrame."
             )
-        if item not in table.names:
+        if item not in places:
             raise ValueError(f"{parameter} names the column {item!r}, which X does not have.")
-        return table.names.index(item)
+        return places[item]
     if isinstance(item, (bool, np.bool_)) or not isinstance(item, (int, np.integer)):
         raise TypeError(
             f"{parameter} must be a list of column names, of positions, or a mask with one entry"
