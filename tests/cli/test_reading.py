@@ -28,7 +28,7 @@ def read_all(
     path: Path, on_error: OnError = OnError.skip, **options: Any
 ) -> tuple[list[str], list[tuple[Any, ...]], list[int], int]:
     rows, numbers = [], []
-    with read(str(path), ReadOptions(on_error=on_error, **options)) as source:
+    with read(str(path), ReadOptions(on_error=on_error, **options), lambda name: False) as source:
         for chunk in source.chunks:
             source.problems.settle()
             columns = [chunk.table[name].to_pylist() for name in source.names]

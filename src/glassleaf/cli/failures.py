@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from glassleaf.errors import GlassleafError
 
@@ -14,6 +15,7 @@ MISUSED = 2  # the call: an unknown option, file or column
 INTERRUPTED = 130
 
 _MOST_LISTED = 12
+_LONGEST_SHOWN = 60
 
 
 class CallError(GlassleafError):
@@ -22,6 +24,18 @@ class CallError(GlassleafError):
 
 class DataError(GlassleafError):
     """The data lack what the call needs."""
+
+
+def shown(value: Any) -> str:
+    """A value from a file, as a message quotes it: a long one without its middle.
+
+    >>> shown("north"), shown("x" * 1000)
+    ("'north'", "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxx' (1,000 characters)")
+    """
+    text = str(value)
+    if len(text) <= _LONGEST_SHOWN:
+        return repr(value)
+    return f"{text[:35] + '…' + text[-5:]!r} ({len(text):,} characters)"
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

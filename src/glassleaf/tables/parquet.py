@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -156,6 +157,11 @@ class ParquetRows:
             )
         return found
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns, with those to leave out."""
+        return list(self._footers[0][0].names)
+
     @cached_property
     def schema(self) -> Any:
         """Names and types on which all files agree, without the columns that are left out."""
@@ -193,7 +199,11 @@ class ParquetRows:
 
     def _without_dropped(self, schema: Any) -> Any:
         pyarrow, _ = _pyarrow()
-        return pyarrow.schema([field for field in schema if field.name not in self.drop])
+        kept = pyarrow.schema([field for field in schema if field.name not in self.drop])
+        for name, count in Counter(kept.names).items():
+            if count > 1:
+                raise ValueError(f"{self.source} has two columns of the name {name!r}.")
+        return kept
 
     def _common_type(self, name: str, types: Sequence[Any]) -> Any:
         pyarrow, _ = _pyarrow()
@@ -250,9 +260,6 @@ def _footer(path: Path) -> tuple[Any, list[int]]:
         if isinstance(error, PermissionError):
             raise
         raise ValueError(f"{path} is no Parquet file, or a damaged one: {error}") from None
-    if len(set(schema.names)) < len(schema.names):
-        twice = next(name for name in schema.names if schema.names.count(name) > 1)
-        raise ValueError(f"{path} has two columns of the name {twice!r}.")
     numbers = _row_numbers(schema)
     return pyarrow.schema([field for field in schema if field.name not in numbers]), sizes
 

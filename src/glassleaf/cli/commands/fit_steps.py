@@ -20,6 +20,7 @@ from glassleaf.cli.options import Task
 from glassleaf.cli.output.fit_screen import FitOutcome, Screen
 from glassleaf.cli.output.progress import progress
 from glassleaf.cli.output.scores import Score, all_scores
+from glassleaf.cli.reading.leaks import leaks
 from glassleaf.cli.reading.model_rows import LabeledRows, labeled_rows, written_like
 from glassleaf.cli.reading.profiles import DataProfile
 from glassleaf.cli.reading.training_data import DataRequest, TrainingData, load_training
@@ -62,6 +63,7 @@ def run(request: FitRequest) -> None:
     estimator = new_estimator(loaded.profile, request.tree)
     screen = Screen(request.as_json)
     screen.profile(loaded.profile, request.data)
+    screen.leaks(leaks(loaded.X, loaded.y, loaded.profile.task), request.data.target)
     rows, test_rows = _test_rows(loaded, request)
     part = _part(request, loaded, rows)
     start = time.perf_counter()

@@ -22,6 +22,7 @@ from glassleaf.cli.output.progress import passes_shown
 from glassleaf.cli.output.scores import Score
 from glassleaf.cli.reading.cells import pa
 from glassleaf.cli.reading.infer import target_values
+from glassleaf.cli.reading.leaks import leaks
 from glassleaf.cli.reading.model_rows import LabeledRows, labeled_rows
 from glassleaf.cli.reading.profile_files import (
     StreamedData,
@@ -52,7 +53,7 @@ def is_streamed(path: str, asked: bool | None) -> bool:
             raise CallError(f"--stream: {path!r} is no Parquet file and no folder.")
         return bool(asked) or is_folder
     rows = ParquetRows(Path(path))
-    needed = rows.n_rows * len(rows.schema.names) * _BYTES_PER_NUMBER
+    needed = rows.n_rows * len(rows.names) * _BYTES_PER_NUMBER
     return needed > _memory() / 2
 
 
@@ -109,6 +110,9 @@ def _run(request: FitRequest) -> None:
         estimator.set_params(categorical_features=names)
     screen = Screen(request.as_json)
     screen.profile(streamed.profile, request.data)
+    X = streamed.sample.select([column.name for column in streamed.profile.columns])
+    y = np.asarray(target_values(streamed.sample[request.data.target]))
+    screen.leaks(leaks(X, y, streamed.profile.task), request.data.target)
     test_rows = _test_rows(request, streamed)
     start = time.perf_counter()
     with passes_shown() as say:

@@ -14,7 +14,7 @@ from glassleaf.cli.output import drawing
 from glassleaf.cli.output.scores import Score
 from glassleaf.cli.reading.profiles import DataProfile
 from glassleaf.cli.reading.training_data import DataRequest
-from glassleaf.cli.screen import console, plain_table, write_json
+from glassleaf.cli.screen import console, note, plain_table, write_json
 from glassleaf.errors import require
 from glassleaf.tree.fitted import fitted_model
 
@@ -66,6 +66,15 @@ class Screen:
         self.out.print(grid)
         self.out.print()
         self.out.print(_columns_table(found))
+
+    def leaks(self, found: dict[str, float], target: str) -> None:
+        """Say which columns predict the target all by themselves."""
+        self.gathered["possible_leaks"] = found
+        for name, share in found.items():
+            note(
+                f"column {name!r} alone explains {share:.1%} of {target!r}. Is it a leak, known"
+                f" only when the target is? Then leave it out: --drop {shlex.quote(name)}"
+            )
 
     def fitted(self, fitted: FitOutcome, X: Any) -> None:
         """Show the tree and its scores. The rows X, or those of the fit, scale the bars."""

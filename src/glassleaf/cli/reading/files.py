@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -38,18 +38,22 @@ _ROWS = 65_536
 
 
 @contextmanager
-def read(path: str, options: ReadOptions) -> Iterator[Source]:
-    """A file, or ``-``, as chunks of rows."""
+def read(path: str, options: ReadOptions, may_leave_out: Callable[[str], bool]) -> Iterator[Source]:
+    """A file, or ``-``, as chunks of rows.
+
+    A column whose name is not unique is left out if it may be; else it is an error.
+    """
     problems = Problems(name_of(path), options.on_error)
     try:
         with opened(path) as stream:
             kind = format_of(stream, path, options.encoding)
             if kind == "text":
-                yield open_text(stream, options, problems)
+                yield open_text(stream, options, problems).with_unique_names(may_leave_out)
                 return
             problems.unit = "row"
             with _typed(kind, stream, path) as (schema, batches):
-                yield Source(schema.names, _numbered(batches), problems, options, is_text=False)
+                found = Source(schema.names, _numbered(batches), problems, options, is_text=False)
+                yield found.with_unique_names(may_leave_out)
     except pa.ArrowInvalid as error:
         raise DataError(f"{name_of(path)} cannot be read: {error}") from None
     except OSError as error:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import glassleaf
-from glassleaf.cli.failures import CallError, DataError, no_column, no_file, suggestion
+from glassleaf.cli.failures import CallError, DataError, no_column, no_file, shown, suggestion
 from glassleaf.cli.options import ReadOptions
 from glassleaf.cli.reading import cells
 from glassleaf.cli.reading.cells import Floats, compute, pa
@@ -64,8 +64,10 @@ def written_like(given: str, labels: Sequence[Any], option: str) -> Any:
 @contextmanager
 def opened_for(estimator: Any, path: str, options: ReadOptions) -> Iterator[ModelReader]:
     """Open a file that has all columns of a model. At its end, notes say what was unusual."""
-    with read(path, options) as source:
-        reader = ModelReader(source, estimator.tree_.columns)
+    columns = estimator.tree_.columns
+    needed = {column.name for column in columns}
+    with read(path, options, lambda name: name not in needed) as source:
+        reader = ModelReader(source, columns)
         reader.require_columns()
         yield reader
     reader.say_unseen()
@@ -133,12 +135,12 @@ class ModelReader:
     def say_unseen(self) -> None:
         """Note the categories that training never saw; they count as "the rest"."""
         for name, counts in self.unseen.items():
-            shown = [f"{value!r} ({n:,})" for value, n in counts.most_common(_MOST_SHOWN)]
+            listed = [f"{shown(value)} ({n:,})" for value, n in counts.most_common(_MOST_SHOWN)]
             more = ", ..." if len(counts) > _MOST_SHOWN else ""
             rows = "row has" if self.n_unseen[name] == 1 else "rows have"
             note(
                 f"{self.source.name}, column {name!r}: {self.n_unseen[name]:,} {rows} a category"
-                f" never seen in training: {', '.join(shown)}{more}"
+                f" never seen in training: {', '.join(listed)}{more}"
             )
 
 
@@ -266,7 +268,7 @@ def _true_values(source: Source, chunk: Chunk, name: str, classes: NDArray[Any] 
     labels, known = _labels(source, chunk.table[name], classes), set(classes.tolist())
     for row, label in enumerate(labels):
         if label is not None and label not in known:
-            what = f"column {name!r}: the model has no class {label!r}"
+            what = f"column {name!r}: the model has no class {shown(label)}"
             source.problems.add(chunk.numbers[row], what)
             labels[row] = None
     return pa.array(labels)

@@ -23,7 +23,12 @@ from glassleaf.cli.reading.profiles import (
     TextProfile,
     UsedColumn,
 )
-from glassleaf.cli.reading.source import Problems, note_unusable, unusable_type
+from glassleaf.cli.reading.source import (
+    Problems,
+    note_unusable,
+    refuse_repeated,
+    unusable_type,
+)
 from glassleaf.cli.reading.training_data import DataRequest, check_names
 from glassleaf.rows.pieces import is_usable, rows_per_piece
 from glassleaf.tables.parquet import ParquetPiece, ParquetRows, kind_of
@@ -67,10 +72,11 @@ def profile_rows(
 ) -> StreamedData:
     """Read all rows once. ``begin`` learns how many rows have been read."""
     source = str(rows.source)
-    known = rows.schema.names
+    known = rows.names
     check_names(request, known, source)
     drop = named_columns(request.drop, known, source)
     rows = replace(rows, drop=frozenset(drop))
+    refuse_repeated(rows.names, source, rows.drop.__contains__)
     rows = replace(rows, types=_as_text(rows, named_columns(request.categorical, known, source)))
     _check_types(rows, request)
     profiles, target, sample, n_skipped = _profiles(rows, request, begin)

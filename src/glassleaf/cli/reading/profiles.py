@@ -20,6 +20,8 @@ from glassleaf.cli.reading.cells import Floats, compute
 
 # Share of distinct values from which a column identifies its rows.
 _NEARLY_ALL = 0.9
+# ... if it is text; such as names of people, of which some are alike.
+_MOST = 0.5
 _FEWEST_ROWS = 20
 _MANY_CATEGORIES = 100
 # Values that are compared with each other, and labels that are counted, at most.
@@ -114,8 +116,9 @@ class TextProfile:
             return f"the same in every row ({next(iter(self.counts))!r})"
         if _NAMED_ID.match(name):
             return "an identifier, by its name"
-        if self.n_counted >= _FEWEST_ROWS and n_distinct >= _NEARLY_ALL * self.n_counted:
-            return "an identifier: nearly every row has a text of its own"
+        if self.n_counted >= _FEWEST_ROWS and n_distinct >= _MOST * self.n_counted:
+            share = n_distinct / self.n_counted
+            return f"names or identifiers: {share:.0%} of its texts are different"
         return None
 
     def details(self) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.cli.failures import DataError
+from glassleaf.cli.failures import DataError, shown
 from glassleaf.cli.options import OnError, ReadOptions
 from glassleaf.cli.reading import cells
 from glassleaf.cli.reading.cells import Floats, pa
@@ -128,14 +129,20 @@ class Source:
     options: ReadOptions
     is_text: bool
     remark: str = ""
+    left_out: tuple[str, ...] = ()  # names that were not unique
 
-    def __post_init__(self) -> None:
-        counts = Counter(self.names)
-        if len(counts) < len(self.names):
-            name, n = counts.most_common(1)[0]
-            raise DataError(
-                f"{self.name}: column names must be unique, but {name!r} occurs {n} times."
-            )
+    def with_unique_names(self, may_leave_out: Callable[[str], bool]) -> Source:
+        """The same file without the columns whose names are not unique, if these may go."""
+        repeated = refuse_repeated(self.names, self.name, may_leave_out)
+        places = [k for k, name in enumerate(self.names) if name not in repeated]
+        if not repeated:
+            return self
+        return replace(
+            self,
+            names=[self.names[k] for k in places],
+            chunks=(Chunk(chunk.table.select(places), chunk.numbers) for chunk in self.chunks),
+            left_out=tuple(repeated),
+        )
 
     @property
     def name(self) -> str:
@@ -165,11 +172,25 @@ class Source:
             raise unusable_type(f"column {name!r}", column.type)
         for row in bad:
             cell = column[int(row)].as_py()
-            self.problems.add(chunk.numbers[row], f"column {name!r}: {cell!r} is not a number")
+            self.problems.add(chunk.numbers[row], f"column {name!r}: {shown(cell)} is not a number")
             if self.options.decimal == "." and "," in str(cell):
                 self.problems.hint = "Is the comma the decimal sign (--decimal ,)? "
         values[bad] = np.nan
         return values
+
+
+def refuse_repeated(
+    names: Sequence[str], source: str, may_leave_out: Callable[[str], bool]
+) -> list[str]:
+    """The names that are not unique; an error if one may not be left out."""
+    repeated = {name: n for name, n in Counter(names).items() if n > 1}
+    for name, n in repeated.items():
+        if not may_leave_out(name):
+            raise DataError(
+                f"{source}: column names must be unique, but {shown(name)} occurs {n} times. To fit"
+                f" without these columns: --drop {shlex.quote(name)}"
+            )
+    return list(repeated)
 
 
 def unusable_type(what: str, kind: Any, advice: str = "") -> DataError:

@@ -49,8 +49,9 @@ class TrainingData:
 
 def load_training(request: DataRequest) -> TrainingData:
     """Read a whole file and infer what its columns are."""
-    with read(request.path, request.options) as source:
-        check_names(request, source.names, source.name)
+    dropped = {name.strip() for text in request.drop for name in (text, *text.split(","))}
+    with read(request.path, request.options, dropped.__contains__) as source:
+        check_names(request, [*source.names, *source.left_out], source.name)
         chunks = []
         for chunk in source.chunks:
             source.problems.settle()
@@ -112,7 +113,7 @@ def _columns(
     whole: Chunk, source: Source, request: DataRequest
 ) -> tuple[list[UsedColumn], list[DroppedColumn]]:
     drop, categorical, keep = (
-        named_columns(given, source.names, source.name)
+        named_columns(given, [*source.names, *source.left_out], source.name)
         for given in (request.drop, request.categorical, request.keep)
     )
     aside = {request.target, *drop} | ({request.weight} if request.weight else set())
