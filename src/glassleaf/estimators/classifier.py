@@ -107,7 +107,9 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     categorical_features : array-like of names or positions, mask, "from_dtype" or None, \
 default="from_dtype"
         Which columns are categories. "from_dtype": those of text or of a categorical type. Many
-        categories of a few rows each are learned by heart; a warning names such a column.
+        categories of a few rows each are learned by heart; a warning names such a column. Of
+        columns with more than 50 categories, 1,000 in all are told apart, the most frequent ones;
+        the others of a column count as one, and as those that training never saw.
     split_features : array-like of names or positions, mask, or None, default=None
         Which columns may split; None: all.
     leaf_features : array-like of names or positions, mask, or None, default=None

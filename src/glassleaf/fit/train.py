@@ -18,6 +18,7 @@ from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.models.protocol import Models
 from glassleaf.fit.path.learn import learn_path, shortest_good
 from glassleaf.fit.prune import prune_by_held_out, prune_weakest
+from glassleaf.fit.rare import steps_without_rare, without_rare
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.to_tree import to_tree
 from glassleaf.rows.backends import Backend
@@ -77,8 +78,9 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
     if models.linear is None or settings.max_numbers is None:
         if models.linear is not None and settings.clamp and settings.loss.n_outputs == 1:
             tree = guarded(backend, models.linear, nodes, plan, tree)
-        return Trained(tree)
-    path = Path(tree, learn_path(backend, models.linear, nodes, plan, roles, settings))
+        return Trained(without_rare(tree))
+    steps = learn_path(backend, models.linear, nodes, plan, roles, settings)
+    path = Path(without_rare(tree), steps_without_rare(steps, tree))
     return Trained(path.tree(_chosen(path, settings)), path)
 
 

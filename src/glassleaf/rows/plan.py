@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from glassleaf.errors import warn
 from glassleaf.rows import summarize as parts
 from glassleaf.rows.backends import Backend
+from glassleaf.rows.rare import FEW_CATEGORIES, in_order, with_rare
 from glassleaf.rows.settings import Roles, Settings
 from glassleaf.rows.summarize import Part, TargetUnits, column_groups
 from glassleaf.tables import binning
 from glassleaf.tables.binning import Block, FeatureBins
 from glassleaf.tables.design import Design, DesignPlanner, Layout
 from glassleaf.tables.summaries import CategorySummary, NumericSummary, TargetSummary
-from glassleaf.tables.table import Column, ordered
+from glassleaf.tables.table import Column
 from glassleaf.tables.transforms import Distribution, Knots, has_heavy_tails, learn_knots
 
 Floats = NDArray[np.float64]
@@ -43,8 +44,7 @@ _SMALL_BLOCK_BYTES = 1 << 18
 _LARGEST_VALUE = 1e305
 # Mean weight of the rows below which weights seem to be shares, not counts.
 _SMALL_WEIGHT = 0.05
-# With more categories, and fewer rows in each on average, a column looks like an identifier.
-_FEW_CATEGORIES = 50
+# With many categories, and fewer rows in each on average, a column looks like an identifier.
 _ROWS_PER_CATEGORY = 10
 # A model with more parameters than this would need gigabytes for its Hessian alone.
 _MAX_PARAMETERS = 10_000
@@ -104,9 +104,11 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
     per_shard = targets.n_rows // backend.n_shards
     found = _summaries(backend, per_shard, roles, settings, weighted, limit)
     _check_sizes(names, found)
+    if settings.is_linear:
+        found = with_rare(found, settings.max_numbers is not None)
     _warn_of_identifiers(names, found, roles)
     columns = tuple(
-        Column(name, tuple(ordered(list(own.counts))) if isinstance(own, CategorySummary) else None)
+        Column(name, in_order(own) if isinstance(own, CategorySummary) else None)
         for name, own in zip(names, found, strict=True)
     )
     bins = _bins(found, columns, roles, settings)
@@ -188,7 +190,7 @@ def _warn_of_identifiers(
 ) -> None:
     """Warn of columns with few rows per category: a model learns them by heart."""
     for name, own, is_used in zip(names, found, roles.splits | roles.leaves, strict=True):
-        if not is_used or isinstance(own, NumericSummary) or len(own.counts) <= _FEW_CATEGORIES:
+        if not is_used or isinstance(own, NumericSummary) or len(own.counts) <= FEW_CATEGORIES:
             continue
         n_rows = sum(own.counts.values())
         if n_rows < _ROWS_PER_CATEGORY * len(own.counts):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -34,6 +35,15 @@ UNKNOWN = -1.0  # a category that training never saw, in a raw matrix
 _PIECE_ROWS = 65_536
 # Beyond this, two whole numbers may be the same float.
 _LARGEST_WHOLE = 2.0**53
+
+
+class Rare(Enum):
+    """While learning, the category that all rare ones of a column share; see ``rows.rare``."""
+
+    RARE = "rare"
+
+
+RARE = Rare.RARE
 
 
 @dataclass(frozen=True)
@@ -62,10 +72,11 @@ class Labels:
         return self.recoded(tuple(ordered(kept)))
 
     def recoded(self, categories: Sequence[Any]) -> Labels:
-        """Codes into ``categories``; a label that is not among them counts as missing."""
+        """Codes into ``categories``; a label that is not among them is rare, or else missing."""
         position = {value: code for code, value in enumerate(categories)}
+        other = position.get(RARE, MISSING)
         translation = np.array(
-            [position.get(value, MISSING) for value in self.values] + [MISSING], dtype=np.int32
+            [position.get(value, other) for value in self.values] + [MISSING], dtype=np.int32
         )
         return Labels(translation[self.codes], categories)
 

@@ -140,7 +140,7 @@ class ModelReader:
             rows = "row has" if self.n_unseen[name] == 1 else "rows have"
             note(
                 f"{self.source.name}, column {name!r}: {self.n_unseen[name]:,} {rows} a category"
-                f" never seen in training: {', '.join(listed)}{more}"
+                f" never seen in training, or rare there: {', '.join(listed)}{more}"
             )
 
 

@@ -12,6 +12,7 @@ from glassleaf._kernels.selection import Prices, Rules
 from glassleaf.fit.finish import column_of_stored
 from glassleaf.fit.path.leaf_sums import LeafSums
 from glassleaf.fit.path.offer import Offer
+from glassleaf.fit.rare import rare_terms
 from glassleaf.fit.splits.find import Node
 from glassleaf.rows.plan import Plan
 from glassleaf.rows.settings import Roles
@@ -100,6 +101,8 @@ def shape_of(
     intercept = np.repeat(offer.size * (np.arange(n_outputs) + 1) - 1, offer.size)
     allowed = np.ones((len(nodes), n_outputs * offer.size), dtype=np.bool_)
     allowed[1:] = np.tile(signs == 0, n_outputs)
+    is_rare = np.isin(offer.layout.term, rare_terms(plan.columns, plan.design.terms))
+    allowed &= ~np.tile(np.append(is_rare, np.zeros(len(offer.held) + 1, dtype=bool)), n_outputs)
     leaves = np.array([node.id for node in nodes if node.children is None])
     shape = Shape(leaves, parent, prices, Rules(allowed, np.tile(signs, n_outputs), intercept))
     allowed &= _is_frequent(shape, sums, nodes, offer)
