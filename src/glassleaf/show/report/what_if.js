@@ -96,7 +96,7 @@ function categoryInput(feature, changed) {
   const control = h("select", { onchange: changed },
     feature.categories.map((category, k) => h("option", { value: String(k) }, category)),
     h("option", { value: "missing" }, "(missing)"),
-    h("option", { value: String(NEW_CATEGORY) }, "(other: not seen in training)"));
+    h("option", { value: String(NEW_CATEGORY) }, "(other: rare in training, or not seen)"));
   return {
     element: fieldOf(feature, control, hint),
     set: (cell) => { control.value = cell === null ? "missing" : String(cell); },
@@ -113,12 +113,12 @@ function classChoice(view, changed) {
     of: (prediction) => (Number(select.value) < 0 ? prediction.indexOf(Math.max(...prediction)) : Number(select.value)) };
 }
 
-/* A row for the scorer: categories by their labels; an object equals none of them. */
+/* A row for the scorer: categories by their labels. */
 function rowOf(view, values) {
   return values.map((value, j) => {
     const categories = view.model.columns[j].categories;
     if (categories === null || value === null) return value;
-    return value === NEW_CATEGORY ? {} : categories[value];
+    return value === NEW_CATEGORY ? glassleafScorer.NEVER_SEEN : categories[value];
   });
 }
 

@@ -57,6 +57,7 @@ function glassleafScorer(model) {
     const isText = typeof value === "string";
     const known = codes[j].get(plain(value));
     if (known !== undefined) return known;
+    if (value === glassleafScorer.NEVER_SEEN) return UNKNOWN;
     const written = numberIn(plain(value));
     const holdsText = model.columns[j].categories.some((c) => typeof c === "string");
     if (written === null && codes[j].size && !holdsText) throw unlike("numbers");
@@ -193,3 +194,5 @@ function glassleafScorer(model) {
     },
   };
 }
+/* Stands for a category that training never saw, in a row. */
+glassleafScorer.NEVER_SEEN = Object.freeze({});
