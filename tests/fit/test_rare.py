@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
 import glassleaf
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.rows import rare
 
 MOST = 60
@@ -17,6 +17,7 @@ MOST = 60
 def few(monkeypatch):
     """Few categories have a place of their own."""
     monkeypatch.setattr(rare, "_MOST_CATEGORIES", MOST)
+    monkeypatch.setattr(rare, "_MOST_TO_READ", MOST)
 
 
 @pytest.fixture
@@ -44,7 +45,6 @@ OPTIONS = {
     "one": {"category_splits": "one"},
     "not in leaves": {"leaf_features": ["a", "b"], "split_features": ["g"]},
     "only in leaves": {"split_features": ["a"]},
-    "short": {"max_leaf_terms": 2},
     "auto": {"max_leaf_nodes": "auto"},
 }
 
@@ -78,6 +78,24 @@ def test_the_tree_is_that_of_one_name_for_all(few, table, option, classes, tmp_p
     np.testing.assert_array_equal(
         predicted(glassleaf.load(tmp_path / "m.json"), X), predicted(model, X)
     )
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_a_short_model_names_no_rare_category(few, table, classes):
+    """All along its path, rare ones are what training never saw: they add nothing."""
+    X, y = table
+    y = (y > 0).astype(int) if classes else y
+    _, kept = by_hand(X)
+    model = fit(X, y, max_numbers="auto")
+    assert set(model.tree_.columns[0].categories) == kept
+    is_rare = ~X["g"].isin(kept) & X["g"].notna()
+    for step in model.path_[::7]:
+        short = model.at(numbers=step.numbers)
+        assert short.complexity_.total == step.numbers
+        np.testing.assert_array_equal(
+            predicted(short, X[is_rare]), predicted(short, X[is_rare].assign(g="never seen"))
+        )
+    assert model.score(X, y) > fit(X[["a", "b"]], y).score(X[["a", "b"]], y) + 0.02
 
 
 def test_candidates_and_contributions_stay_true(few, table):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import inf, isfinite
 from typing import Any
 
@@ -371,7 +372,7 @@ class _Writer:
         """Refuse coefficients whose products would underflow: that ends a query."""
         for leaf in self.model.leaves:
             for term in leaf.terms:
-                for coef in (*term.slope, *term.bend):
+                for coef in chain(term.slope, *(numbers for _, numbers in term.bends)):
                     if 0 < abs(coef) < _SMALLEST_FACTOR:
                         name = self.model.columns[term.column].name
                         raise ExportError(

@@ -1,9 +1,10 @@
 """Which categories are rare: they share one place while a tree is learned.
 
 Of columns with more than 50 categories, the most frequent ones have a place of their own: 1,000 in
-all such columns together (200 where ``max_numbers`` counts them), at least 50 in each. The others of a column are one category, and in the
-finished tree (``fit.rare``) the same as one that training never saw. So a fit takes time and memory
-for rows, not for the square of the number of names in a column.
+all such columns together (200 where ``max_numbers`` counts them), at least 50 in each. The others
+of a column are one category, and in the finished tree (``fit.rare``) the same as one that training
+never saw. So a fit takes time and memory for rows, not for the square of the number of names in a
+column.
 """
 
 from __future__ import annotations

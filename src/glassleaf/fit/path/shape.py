@@ -16,6 +16,7 @@ from glassleaf.fit.rare import rare_terms
 from glassleaf.fit.splits.find import Node
 from glassleaf.rows.plan import Plan
 from glassleaf.rows.settings import Roles
+from glassleaf.tables.table import RARE
 from glassleaf.tree.complexity import categories_named, column_price, fill_price
 
 Floats = NDArray[np.float64]
@@ -157,6 +158,7 @@ def _split_price(node: Node, plan: Plan) -> int:
     split = node.split
     if split is None or not split.is_categorical:
         return 1
-    n_categories = len(plan.columns[split.column].categories or ())
+    categories = plan.columns[split.column].categories or ()
+    n_categories = len(categories) - (RARE in categories)  # which the finished tree does not name
     n_left = int(split.left_of_bin[:n_categories].sum())
     return categories_named(n_left, n_categories)
