@@ -37,7 +37,7 @@ def test_show(call: Call, model: Path, new: Path) -> None:
         assert f"leaf {leaf}" in text
         assert f"{estimator.tree_.n_samples[leaf]:,} rows" in text
     assert "classes no, yes" in text and "region ∈ {south}" in text and "█" in text
-    assert "and 4 more columns" in call("show", model, "--terms", "1").stdout
+    assert re.search(r"and \d+ more columns", call("show", model, "--terms", "1").stdout)
     assert "the spread of what a column adds" in call("show", model, "--data", new).stdout
 
 
@@ -109,7 +109,9 @@ def test_a_column_by_its_rank_is_called_so(n_classes: int) -> None:
     y = np.digitize(
         np.arcsinh(X["rain"].to_numpy()) + rng.normal(size=900), [0, 2][: n_classes - 1]
     )
-    text = drawn(ModelTreeClassifier(max_depth=0, leaf_transform="rank").fit(X, y))
+    text = drawn(
+        ModelTreeClassifier(max_depth=0, leaf_transform="rank", max_numbers=None).fit(X, y)
+    )
     assert "rank(rain)" in text and "rank(x): its rank" in text
 
 

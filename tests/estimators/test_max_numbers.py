@@ -174,6 +174,15 @@ def test_a_file_keeps_the_short_model(rng, tmp_path):
         again.at(numbers=5)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 9, 30])
+def test_tables_of_few_rows(n):
+    X, y = np.arange(n)[:, None] * 1.0, np.arange(n) * 2.0
+    found = ModelTreeRegressor().fit(X, y).predict(X)
+    assert np.isfinite(found).all()
+    if n >= 9:
+        assert np.corrcoef(found, y)[0, 1] > 0.99
+
+
 def test_wrong_numbers_are_refused(rng):
     X, score = table(rng, 100)
     for wrong in (0, -3):
@@ -184,6 +193,6 @@ def test_wrong_numbers_are_refused(rng):
     for other in ({"coef_digits": 2}, {"clamp": (0.1, 0.9)}):
         with pytest.raises(ValueError, match=f"leave {next(iter(other))} out"):
             ModelTreeRegressor(max_numbers=9, **other).fit(X, score)
-    model = ModelTreeRegressor(**PLAIN).fit(X, score)
+    model = ModelTreeRegressor(**PLAIN, max_numbers=None).fit(X, score)
     with pytest.raises(AttributeError, match="without max_numbers"):
         _ = model.path_

@@ -8,8 +8,9 @@ import problems
 import pytest
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.preprocessing import StandardScaler
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, criteria, losses, paper_settings
+from glassleaf import criteria, losses, paper_settings
 
 # A tree that is split as far as its limits let it, significantly or not.
 EAGER = {"significance": None}

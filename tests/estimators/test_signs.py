@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
 
 @pytest.fixture

@@ -15,9 +15,10 @@ from problems import CURVED, FORMS, KINDS, fitted, later, raw_of, with_subsets
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from whole_models import ModelTreeRegressor
 
 import glassleaf
-from glassleaf import ModelTreeRegressor, explain, leaf_table, shap_values
+from glassleaf import explain, leaf_table, shap_values
 from glassleaf.explanations import words
 from glassleaf.explanations.effect_lines import effect_line
 from glassleaf.explanations.formulas import formula, score_texts

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import zoo
 from deep import deep_model
+from whole_models import ModelTreeRegressor
 
-from glassleaf import ModelTreeRegressor
 from glassleaf.errors import ExportError
 from glassleaf.export import to_c
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import zoo
 from deep import deep_model
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.errors import ExportError
 from glassleaf.export import to_onnx
 

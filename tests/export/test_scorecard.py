@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import zoo
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
+from glassleaf import explain
 from glassleaf.errors import ExportError
 from glassleaf.export import to_scorecard
 from glassleaf.tree.file.serialize import plain_model

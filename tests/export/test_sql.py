@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 import zoo
 from deep import deep_model
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
+from glassleaf import explain
 from glassleaf.errors import ExportError
 from glassleaf.export import to_sql
 from glassleaf.export.sql import DIALECTS, number

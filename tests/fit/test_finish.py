@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.tables.short_numbers import n_digits
 
 

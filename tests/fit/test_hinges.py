@@ -6,8 +6,9 @@ import pytest
 from by_hand import by_hand
 from sklearn.metrics import log_loss, r2_score
 from threads import always_threads
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
+from glassleaf import paper_settings
 from glassleaf.fit.hinges import Residuals, best_hinge, places_of
 
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pandas as pd
-
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
 
 def problem(n=1500, seed=0):

@@ -8,8 +8,9 @@ import needed
 import numpy as np
 import pytest
 from sklearn.base import clone
+from whole_models import ModelTreeRegressor
 
-from glassleaf import ModelTreeRegressor, explain, model_card
+from glassleaf import explain, model_card
 from glassleaf.explanations import words
 from glassleaf.show.report.view import page_view
 

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.tables import table
 
 NAMES = ["a", "b", "c", "d"]

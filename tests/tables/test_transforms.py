@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm, rankdata
 from sklearn.linear_model import Ridge
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
+from glassleaf import paper_settings
 from glassleaf.tables.design import choose_columns
 from glassleaf.tables.transforms import Distribution, learn_knots
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from whole_models import ModelTreeRegressor
 
-from glassleaf import ModelTreeRegressor, explain
+from glassleaf import explain
 from glassleaf.explanations.formulas import formula
 from glassleaf.tree.complexity import count_numbers
 

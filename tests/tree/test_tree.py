@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 import zoo
 from by_hand import by_hand, leaf_by_hand, model_by_hand
+from sklearn.base import is_classifier
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.losses import REGRESSION_LOSSES, BinaryLogLoss, MulticlassLogLoss
 
 
 def raw_of(model, X):
-    if isinstance(model, ModelTreeClassifier):
+    if is_classifier(model):
         return model.decision_function(X)
     found = model.predict(X)
     return np.log(found) if model.loss in ("poisson", "gamma") else found

@@ -76,7 +76,7 @@ def test_far_outside_predictions_are_those_at_the_border(rng, kind, transform):
     y = np.where(X[:, 0] > 0, 2.0, -1.0) * np.arcsinh(X[:, 1]) + rng.normal(size=800)
     if kind is ModelTreeClassifier:
         y = y > 0
-    model = kind(max_depth=2, leaf_transform=transform).fit(X, y)
+    model = kind(max_depth=2, leaf_transform=transform, max_numbers=None).fit(X, y)
     leaves = model.apply(X)
     assert model.get_n_leaves() > 1
 
@@ -94,7 +94,9 @@ def test_far_outside_predictions_are_those_at_the_border(rng, kind, transform):
 
 def test_without_clamps_a_leaf_goes_on_in_a_straight_line(regression):
     X, y = regression
-    free, clamped = (ModelTreeRegressor(clamp=clamp).fit(X, y) for clamp in (False, True))
+    free, clamped = (
+        ModelTreeRegressor(clamp=clamp, max_numbers=None).fit(X, y) for clamp in (False, True)
+    )
     np.testing.assert_allclose(free.predict(X), clamped.predict(X), rtol=1e-9)
     spread = np.ptp(y)
     assert np.ptp(free.predict(100 * X)) > 10 * spread

@@ -14,8 +14,9 @@ from sklearn import config_context
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, load
+from glassleaf import explain, load
 
 SOME = ["huber, winsor, clamp", "binary", "multiclass"]
 

@@ -17,9 +17,9 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import average_precision_score, get_scorer, make_scorer, roc_auc_score
 from sklearn.model_selection import cross_val_score
+from whole_models import ModelTreeClassifier
 
 from glassleaf import (
-    ModelTreeClassifier,
     counterfactuals,
     explain,
     export,

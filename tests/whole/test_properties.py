@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from pairs import pairs
 from sklearn.preprocessing import StandardScaler
 from threads import always_threads
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
+from glassleaf import paper_settings
 
 few = settings(max_examples=3, deadline=None)
 seeds = st.integers(0, 2**32 - 1)

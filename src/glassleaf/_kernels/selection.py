@@ -15,10 +15,8 @@ import numpy as np
 
 from glassleaf._kernels.compiling import kernel
 
-# An entry of which no more is its own than this share, or that many rows (the ridge is one row's
-# worth), is a combination of those that are kept, or rests on a few rows.
+# An entry of which no more is its own than this share is a combination of those that are kept.
 _OWN_SHARE = 1e-7
-_OWN_ROWS = 10.0
 # A gain per number below this share of all that was gained is rounding.
 _NO_GAIN = 1e-10
 
@@ -51,11 +49,16 @@ class Prices(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Which entries may be kept, the sign of each, the intercept that belongs to a parameter."""
+    """Which entries may be kept, the sign of each, the intercept that belongs to a parameter.
+
+    An entry that has no more than ``own_rows`` of its own (the ridge is one row's worth) rests on
+    a few rows, and may not be kept.
+    """
 
     allowed: np.ndarray  # (nodes, parameters)
     sign: np.ndarray  # (parameters,)
     intercept: np.ndarray  # (parameters,)
+    own_rows: float = 10.0
 
 
 class Kept(NamedTuple):
@@ -282,7 +285,7 @@ def _best(quadratic, prices, rules, allowed, kept, n_kept, pair):
     for v in range(n_nodes):
         opening = _splits(False, v, prices, kept)
         for p in range(n_parameters):
-            if not _may_come(v, p, quadratic, allowed, kept) or (
+            if not _may_come(v, p, quadratic, rules, allowed, kept) or (
                 kept.slope[v, p] * rules.sign[p] < 0
             ):
                 continue
@@ -292,9 +295,9 @@ def _best(quadratic, prices, rules, allowed, kept, n_kept, pair):
                 best, n_new = gain / price, 1
                 pair[0, 0], pair[0, 1] = v, p
             q = rules.intercept[p]
-            if v == 0 or q == p or not _may_come(v, q, quadratic, allowed, kept):
+            if v == 0 or q == p or not _may_come(v, q, quadratic, rules, allowed, kept):
                 continue
-            both = _gain_of_pair(v, p, q, quadratic, kept, n_kept)
+            both = _gain_of_pair(v, p, q, quadratic, rules, kept, n_kept)
             price += prices.entry[q]
             if both > best * price:
                 best, n_new = both / price, 2
@@ -303,29 +306,29 @@ def _best(quadratic, prices, rules, allowed, kept, n_kept, pair):
 
 
 @kernel
-def _may_come(node, parameter, quadratic, allowed, kept):
+def _may_come(node, parameter, quadratic, rules, allowed, kept):
     """Whether an entry is allowed, not kept, and no combination of those that are."""
     if not allowed[node, parameter] or kept.is_kept[node, parameter]:
         return False
-    return kept.own[node, parameter] > _least_own(node, parameter, quadratic)
+    return kept.own[node, parameter] > _least_own(node, parameter, quadratic, rules)
 
 
 @kernel
-def _least_own(node, parameter, quadratic):
+def _least_own(node, parameter, quadratic, rules):
     """What an entry must have of its own."""
     share = _OWN_SHARE * quadratic.hessian[node, parameter, parameter]
-    return share + _OWN_ROWS * quadratic.ridge[node, parameter]
+    return share + rules.own_rows * quadratic.ridge[node, parameter]
 
 
 @kernel
-def _gain_of_pair(node, one, other, quadratic, kept, n_kept):
+def _gain_of_pair(node, one, other, quadratic, rules, kept, n_kept):
     """By how much two entries of a node lower the loss together."""
     product = quadratic.hessian[node, one, other]
     for k in range(n_kept):
         product -= kept.direction[k, node, one] * kept.direction[k, node, other]
     share = product / kept.own[node, other]
     own = kept.own[node, one] - share * product
-    if own <= _least_own(node, one, quadratic):
+    if own <= _least_own(node, one, quadratic, rules):
         return 0.0
     slope = kept.slope[node, one] - share * kept.slope[node, other]
     return slope**2 / own / 2 + kept.slope[node, other] ** 2 / kept.own[node, other] / 2

@@ -58,6 +58,7 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
         ccp_alpha=parameters.real_number("ccp_alpha", given["ccp_alpha"], 0.0),
         max_numbers=max_numbers,
         coef_digits=_coef_digits(given),
+        is_held=parameters.clamp(given["clamp"]) is not False,
         shortens=max_numbers is not None and _is_called(given["coef_digits"], "auto"),
         round_thresholds=_round_thresholds(given, max_numbers is not None),
         min_samples_leaf=parameters.leaf_size(given["min_samples_leaf"]),

@@ -36,7 +36,8 @@ def limits_of(low: float, high: float) -> tuple[float, float] | None:
     margin = _MARGIN * (high - low)
     if not margin > 0:
         return None
-    return -shortest_between(-low, -low + margin), shortest_between(high, high + margin)
+    below, above = shortest_between(-low, -low + margin), shortest_between(high, high + margin)
+    return 0.0 - below, above  # 0 rather than -0
 
 
 def guarded(

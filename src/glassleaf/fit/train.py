@@ -16,6 +16,7 @@ from glassleaf.fit.hinges import with_hinges
 from glassleaf.fit.models.custom import CustomModels
 from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.models.protocol import Models
+from glassleaf.fit.path.leaf_sums import N_FOLDS
 from glassleaf.fit.path.learn import learn_path, shortest_good
 from glassleaf.fit.prune import prune_by_held_out, prune_weakest
 from glassleaf.fit.rare import steps_without_rare, without_rare
@@ -65,7 +66,8 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
     _kernels.announce_compilation()
     backend = observed(backend, settings.max_depth)
     plan = learn(backend, names, roles, settings)
-    backend.become(build_rows, plan, settings.vector_width, settings.n_threads)
+    n_folds = N_FOLDS if settings.max_numbers is not None else 0
+    backend.become(build_rows, plan, settings.vector_width, settings.n_threads, n_folds)
     if settings.curves and settings.is_linear:
         plan = with_hinges(backend, plan, roles, settings)
     models = _models(backend, plan, roles, settings)
@@ -76,7 +78,7 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
             narrow_leaves(backend, models.linear, plan, nodes, settings.clamp)
     tree = to_tree(backend, nodes, plan, settings)
     if models.linear is None or settings.max_numbers is None:
-        if models.linear is not None and settings.clamp and settings.loss.n_outputs == 1:
+        if models.linear is not None and settings.is_held and settings.loss.n_outputs == 1:
             tree = guarded(backend, models.linear, nodes, plan, tree)
         return Trained(without_rare(tree))
     steps = learn_path(backend, models.linear, nodes, plan, roles, settings)

@@ -21,7 +21,7 @@ from glassleaf.tree.tree import term_matrix
 Floats = NDArray[np.float64]
 
 
-def build_rows(part: Part, plan: Plan, vector_width: int, n_threads: int) -> Rows:
+def build_rows(part: Part, plan: Plan, vector_width: int, n_threads: int, n_folds: int = 0) -> Rows:
     """The rows of a part as passes over rows read them, with vectors of this width."""
     n_rows = len(part.y)
     weight = part.weight.copy()
@@ -54,6 +54,7 @@ def build_rows(part: Part, plan: Plan, vector_width: int, n_threads: int) -> Row
         blocks=blocks,
         spans={0: (0, n_rows)},
         vectors=np.empty((n_rows, vector_width)),
+        fold=content_folds(part, plan.columns, n_folds) if n_folds else None,
         held=held,
     )
 
@@ -101,3 +102,32 @@ def _read_columns(
 def category_codes(part: Part, column: Column, place: int) -> Codes:
     """Codes of a column into the categories that were learned; -1 is missing."""
     return part.table.labels(place).recoded(column.categories or ()).codes
+
+
+# --- folds ---------------------------------------------------------------------------------------
+
+
+def content_folds(part: Part, columns: Sequence[Column], n_folds: int) -> NDArray[np.uint8]:
+    """A fold for every row, by chance, but told by what it holds.
+
+    Copies of a row are in one fold, and count there as its weight does; the order of rows and how
+    they are cut into parts do not matter.
+    """
+    key = _mixed(part.y.astype(np.float64).view(np.uint64))
+    for j, column in enumerate(columns):
+        if column.categories is None:
+            values = np.asarray(part.table.numeric_columns([j])[0], dtype=np.float64)
+            bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
+        else:
+            bits = category_codes(part, column, j).astype(np.int64).view(np.uint64)
+        key = _mixed(key ^ (bits + np.uint64(j)))
+    return (key % np.uint64(n_folds)).astype(np.uint8)
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers that look like chance, of numbers that need not: the end of splitmix64."""
+    with np.errstate(over="ignore"):
+        bits = bits + np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(bits ^ (bits >> np.uint64(31)))

@@ -66,6 +66,7 @@ class Settings:
     max_numbers: int | Literal["auto"] | None  # None: no limit, "auto": as many as pay
     round_thresholds: float | None
     coef_digits: int | None
+    is_held: bool  # whether scores are held within those of the training rows
     shortens: bool  # whether numbers of short models have as few digits as cost little
     # resources
     n_threads: int

@@ -72,14 +72,14 @@ def count_numbers(tree: Tree) -> Complexity:
 
 
 def shares_formula(tree: Tree) -> bool:
-    """Whether it takes fewer numbers to say what differs than to say every leaf's model.
+    """Whether it takes no more numbers to say what differs than to say every leaf's model.
 
     A single leaf has the formula for all rows, if that is short enough to be read.
     """
     told = sum(_told_apart(tree))
     if tree.n_leaves == 1:
         return told <= LONGEST
-    return sum(_told_by_differences(tree)) < told
+    return sum(_told_by_differences(tree)) <= told
 
 
 def _told_apart(tree: Tree) -> tuple[int, int]:

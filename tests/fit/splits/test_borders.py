@@ -6,8 +6,8 @@ import pytest
 from bare import regressor
 from problems import KINDS, table, target
 from sklearn.base import clone
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.fit.splits import borders
 from glassleaf.fit.splits import find as splitting
 

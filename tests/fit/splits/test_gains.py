@@ -5,8 +5,8 @@ import oracles
 import pandas as pd
 import pytest
 from bare import regressor
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.explanations.rules import split_conditions
 
 NAMES = list("abcdefghijkl")

@@ -9,8 +9,8 @@ import pytest
 from bare import classifier, regressor
 from sklearn.linear_model import Ridge
 from slopes import ALPHA, Problem, logistic_objective
+from whole_models import ModelTreeRegressor
 
-from glassleaf import ModelTreeRegressor
 from glassleaf.losses import Loss
 
 shrinks = pytest.mark.parametrize("shrink", ["zero", "parent"])

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import chi2
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.fit.splits.rescore import chance
 
 # Loss, number of runs.

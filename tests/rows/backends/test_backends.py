@@ -13,8 +13,9 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 from threads import always_threads
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, losses
+from glassleaf import losses
 from glassleaf.fit import train as training
 from glassleaf.fit.models import linear as linear_models
 from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss, SquaredError

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from pool import recorded, seconds_on
 from threads import always_threads
-
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
 
 def table(n, n_columns=12):

@@ -355,7 +355,7 @@ def test_a_few_far_values_do_not_hide_the_rest(rng):
 def test_names_as_short_as_those_of_functions_are_found(rng):
     X = pd.DataFrame(np.sinh(3 * rng.normal(size=(400, 2))), columns=["r", "c"])
     y = np.sign(X["r"]) * np.log1p(abs(X["r"])) + np.cbrt(X["c"])
-    model = ModelTreeRegressor(max_depth=0, leaf_transform="rank", clamp=True).fit(X, y)
+    model = ModelTreeRegressor(max_depth=0, leaf_transform="rank", max_numbers=None).fit(X, y)
     (leaf,) = page_view(model.report(X, y).contents)["leaves"]
     products = [one for term in leaf["formulas"][0]["terms"] for one in term["products"]]
     parts = {tuple(one["text"][:2]) for one in products}

@@ -42,7 +42,7 @@ def learn_path(
     shape = shape_of(nodes, plan, roles, offer, sums)
     unit = units_of(sums, shape.rules.intercept, weight)
     on_rows = OnRows(backend, leaves, offer, loss, shape, shape.node_sums(sums)[0])
-    n_limits = _N_LIMITS if loss.n_outputs == 1 else 0
+    n_limits = _N_LIMITS if loss.n_outputs == 1 and settings.is_held else 0
     asked = settings.max_numbers
     most = max(LONGEST, asked if isinstance(asked, int) else 0)
     steps = select(shape, sums, unit, most - n_limits)
@@ -62,7 +62,7 @@ def learn_path(
     found = on_rows.at(steps.entries)
     validated = found.loss + of_folds.sum(axis=0) - before
     error = _errors(validated, found.loss, of_folds)
-    return _described(steps, found, validated, error, on_rows, plan, weight)
+    return _described(steps, found, validated, error, on_rows, plan, weight, n_limits)
 
 
 def _thinned(steps: Steps, asked: int, n_limits: int) -> Steps:
@@ -105,13 +105,12 @@ def _with_short_numbers(steps: Steps, lost: Floats, on_rows: OnRows, plan: Plan)
 
 def _described(
     steps: Steps, found: Found, validated: Floats, error: Floats, on_rows: OnRows, plan: Plan,
-    weight: float,
+    weight: float, n_limits: int,
 ) -> tuple[Step, ...]:  # fmt: skip
     """Steps in the units of columns and target."""
     offer, units = on_rows.offer, plan.units
     per_row = units.scale**2 / weight
     low, high = (units.scale * end + units.center for end in (found.low, found.high))
-    n_outputs = low.shape[1]
     out = []
     for k, entries in enumerate(_stored(steps.entries, offer)):
         is_kept = entries != 0
@@ -119,10 +118,10 @@ def _described(
         node, output, place = np.nonzero(is_kept)
         value = units.scale * entries[is_kept]
         value[(node == 0) & (place == entries.shape[2] - 1)] += units.center
-        limits = limits_of(float(low[k, 0]), float(high[k, 0])) if n_outputs == 1 else None
+        limits = limits_of(float(low[k, 0]), float(high[k, 0])) if n_limits else None
         out.append(
             Step(
-                numbers=int(steps.numbers[k]) + (_N_LIMITS if limits else 0),
+                numbers=int(steps.numbers[k]) + (n_limits if limits else 0),
                 loss=float(found.loss[k] * per_row),
                 validated=float(validated[k] * per_row),
                 error=float(error[k] * per_row),

@@ -20,6 +20,7 @@ _BACK = 0.5
 # Rows' worth of doubt about an entry, in the units of its column.
 RIDGE_ROWS = 1.0
 _INTERCEPT_RIDGE = 1e-9
+_NO_ROWS = 1e-9
 # A spread below this share of a column's square is rounding.
 _ROUNDING = 1e-12
 
@@ -43,8 +44,10 @@ def select(shape: Shape, sums: LeafSums, unit: Floats, most_numbers: int) -> Ste
     slope /= unit
     ridge = np.full_like(slope, RIDGE_ROWS)
     is_intercept = shape.rules.intercept == np.arange(len(unit))
-    ridge[:, is_intercept] = _INTERCEPT_RIDGE * hessian[0, is_intercept, is_intercept]
-    n_steps, most = 3 * most_numbers, min(most_numbers + 2, slope.size)
+    # Without the rows of a fold there may be none.
+    weight = np.maximum(hessian[0, is_intercept, is_intercept], _NO_ROWS)
+    ridge[:, is_intercept] = _INTERCEPT_RIDGE * weight
+    n_steps, most = 3 * most_numbers, min(most_numbers, slope.size) + 2
     numbers, size = np.zeros((2, n_steps), dtype=np.int64)
     fall = np.zeros(n_steps)
     entry, theta = np.zeros((n_steps, most), dtype=np.int64), np.zeros((n_steps, most))

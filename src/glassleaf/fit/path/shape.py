@@ -25,6 +25,9 @@ Bools = NDArray[np.bool_]
 
 # Rows in which a category must occur in a node to differ there.
 _FEWEST_ROWS = 10
+# Rows, or a share of them and one more, of which an entry must say something of its own.
+_OWN_ROWS = 10.0
+_OWN_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,11 @@ def shape_of(
     allowed[1:] = np.tile(signs == 0, n_outputs)
     is_rare = np.isin(offer.layout.term, rare_terms(plan.columns, plan.design.terms))
     allowed &= ~np.tile(np.append(is_rare, np.zeros(len(offer.held) + 1, dtype=bool)), n_outputs)
+    own_rows = min(_OWN_ROWS, 1.0 + _OWN_SHARE * nodes[0].model.weight)
     leaves = np.array([node.id for node in nodes if node.children is None])
-    shape = Shape(leaves, parent, prices, Rules(allowed, np.tile(signs, n_outputs), intercept))
+    shape = Shape(
+        leaves, parent, prices, Rules(allowed, np.tile(signs, n_outputs), intercept, own_rows)
+    )
     allowed &= _is_frequent(shape, sums, nodes, offer)
     return shape
 
@@ -115,7 +121,7 @@ def _is_frequent(shape: Shape, sums: LeafSums, nodes: Sequence[Node], offer: Off
     hessian, _ = shape.node_sums(sums)
     square = np.einsum("vpp->vp", hessian)
     share = square / np.maximum(square[:, shape.rules.intercept], np.finfo(np.float64).tiny)
-    count = np.array([node.model.count for node in nodes])[:, None] * share
+    count = np.array([node.model.weight for node in nodes])[:, None] * share
     place = np.arange(offer.size)
     is_indicator = (place >= offer.layout.n_dense) & (place < offer.layout.n_columns)
     n_outputs = square.shape[1] // offer.size

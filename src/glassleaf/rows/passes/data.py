@@ -28,6 +28,7 @@ class Rows:
     blocks: list[Compressed]
     spans: dict[int, Span]
     vectors: Floats
+    fold: NDArray[np.uint8] | None = None  # which rows are left out together
     held: Floats | None = None  # weights of the rows that are set aside, which have none meanwhile
 
     @property
@@ -88,6 +89,16 @@ def sets_of_rows(rows: Rows, start: int, stop: int, sets: BinSets) -> NDArray[np
         given.ptr, given.idx, start, stop, sets.of_bin, sets.first_bin, sets.default, out
     )
     return out
+
+
+def copy_rows(rows: Rows, start: int, places: NDArray[np.intp]) -> Rows:
+    """The rows ``start + places`` as those of node 0, without what only a search needs."""
+    dense, target, weight = (
+        np.take(own[start:], places, axis=0) for own in (rows.dense, rows.target, rows.weight)
+    )
+    sparse = rows.sparse.taken(start, places) if rows.n_sparse else rows.sparse
+    spans = {0: (0, len(places))}
+    return Rows(dense, sparse, rows.n_sparse, target, weight, [], spans, np.zeros((0, 0)))
 
 
 def is_uniform(weight: Floats) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,14 @@ from numpy.typing import NDArray
 from glassleaf import _kernels
 from glassleaf._kernels.scratch import scratch
 from glassleaf.losses import FAR_WRONG, BinaryLogLoss, Loss, MulticlassLogLoss
-from glassleaf.rows.passes.data import Rows, Span, both_or_none, column_work, is_uniform
+from glassleaf.rows.passes.data import (
+    Rows,
+    Span,
+    both_or_none,
+    column_work,
+    copy_rows,
+    is_uniform,
+)
 from glassleaf.rows.slices import in_slices
 
 Floats = NDArray[np.float64]
@@ -320,17 +326,13 @@ def _both_ends(one: Floats, other: Floats) -> Floats:
 
 
 class FoldTask(NamedTuple):
-    """A node, its model and the loss, and into how many folds its rows are dealt."""
+    """A node, its model and the loss, and how many folds its rows are in."""
 
     node: int
     model: RowModel
     loss: Loss
     n_folds: int
     span: Span | None = None
-
-
-# Stretches of rows that every fold gets of a node: neighbours may be alike.
-_STRETCHES = 8
 
 
 @dataclass(frozen=True)
@@ -354,7 +356,7 @@ def _fold_work(rows: Rows, task: FoldTask) -> float:
 
 
 def _fold_slice_work(rows: Rows, task: FoldTask) -> float:
-    return task.n_folds * _STRETCHES * matrix_work(rows, task.loss)
+    return task.n_folds * matrix_work(rows, task.loss)
 
 
 @in_slices(_fold_work, _fold_slice_work)
@@ -367,25 +369,23 @@ def fold_sums(rows: Rows, task: FoldTask) -> FoldSums:
         np.zeros((task.n_folds, n_outputs, size)),
         np.zeros((task.n_folds, n_pairs, size, size)),
     )
-    for fold, start, stop in _fold_spans(rows, task):
-        own = sums_of_rows(rows, start, stop, task.model, task.loss, with_hessian=True)
+    for fold, own_rows in _folds(rows, task):
+        size = len(own_rows.target)
+        own = sums_of_rows(own_rows, 0, size, task.model, task.loss, with_hessian=True)
         out.loss[fold] += own.loss
         out.gradient[fold] += own.gradient
         out.hessian[fold] += own.hessian
     return out
 
 
-def _fold_spans(rows: Rows, task: FoldTask | FoldLossTask) -> Iterator[tuple[int, int, int]]:
-    """Fold, begin and end of stretches of a task's rows, which are dealt to the folds in turn.
-
-    The stretches are those of the whole node, so that a row's fold is the same in every pass.
-    """
-    (start, stop), (first, last) = rows.spans[task.node], rows.span_of(task)
-    n_stretches = task.n_folds * _STRETCHES
-    ends = [start + (stop - start) * k // n_stretches for k in range(n_stretches + 1)]
-    for k, (begin, end) in enumerate(pairwise(ends)):
-        if max(begin, first) < min(end, last):
-            yield k % task.n_folds, max(begin, first), min(end, last)
+def _folds(rows: Rows, task: FoldTask | FoldLossTask) -> Iterator[tuple[int, Rows]]:
+    """Every fold and its rows among those of a task."""
+    start, stop = rows.span_of(task)
+    assert rows.fold is not None
+    for fold in range(task.n_folds):
+        places = np.flatnonzero(rows.fold[start:stop] == fold)
+        if len(places):
+            yield fold, copy_rows(rows, start, places)
 
 
 # --- several models at once ----------------------------------------------------------------------
@@ -469,10 +469,10 @@ def _fold_loss_work(rows: Rows, task: FoldLossTask) -> float:
 def fold_losses(rows: Rows, task: FoldLossTask) -> Floats:
     """Losses of every fold's own models on its rows: (folds, models)."""
     out = np.zeros((task.n_folds, len(task.models[0].intercept) // task.loss.n_outputs))
-    for fold, start, stop in _fold_spans(rows, task):
-        raw = _several_scores(rows, start, stop, task.models[fold])
-        value, _ = _several_derivatives(rows.target[start:stop], raw, task.loss)
-        out[fold] += np.dot(rows.weight[start:stop], value)
+    for fold, own in _folds(rows, task):
+        raw = _several_scores(own, 0, len(own.target), task.models[fold])
+        value, _ = _several_derivatives(own.target, raw, task.loss)
+        out[fold] += np.dot(own.weight, value)
     return out
 
 
