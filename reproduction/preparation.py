@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer
+from sklearn.preprocessing import FunctionTransformer, QuantileTransformer
 
 from glassleaf.checks import choice
 from reproduction.datasets import Dataset
@@ -28,6 +28,11 @@ def native(data: Dataset, train: Rows, test: Rows) -> tuple[Any, Any]:
 def one_hot(data: Dataset, train: Rows, test: Rows) -> tuple[Any, Any]:
     """Missing numbers become the median, a category becomes a column of zeros and ones."""
     return _encoded(data, train, test, SimpleImputer(strategy="median"))
+
+
+def with_missing(data: Dataset, train: Rows, test: Rows) -> tuple[Any, Any]:
+    """As ``one_hot``, but missing numbers stay missing."""
+    return _encoded(data, train, test, FunctionTransformer())
 
 
 def quantile(data: Dataset, train: Rows, test: Rows) -> tuple[Any, Any]:
