@@ -92,13 +92,16 @@ def groups(values: Sequence[float], sizes: Sequence[int]) -> int:
 def surface(values: Any, has_edges: Sequence[bool]) -> int:
     """A function of two columns that is constant in each cell, axis by axis with or without edges.
 
+    ``values`` has an axis per column, and one for the classes if there are several.
+
     >>> surface([[1, 2], [3, 4], [3, 4]], has_edges=[True, False])
     5
     """
     grid = np.asarray(values)
-    bins = [1 + _changes(_table(grid)), 1 + _changes(_table(grid.T))]
+    bins = [1 + _changes(_table(np.moveaxis(grid, axis, 0))) for axis in (0, 1)]
     edges = sum(n - 1 for n, is_cut in zip(bins, has_edges, strict=True) if is_cut)
-    return bins[0] * bins[1] + edges
+    classes = grid[0, 0].size
+    return bins[0] * bins[1] * classes + edges
 
 
 def _table(values: Any) -> NDArray[Any]:

@@ -51,6 +51,7 @@ def test_cells_of_a_surface_and_edges_of_its_numeric_axes():
     assert counting.surface(cells, has_edges=[True, True]) == 9
     assert counting.surface(cells, has_edges=[True, False]) == 7
     assert counting.surface(np.ones((2, 3)), has_edges=[True, True]) == 1
+    assert counting.surface(np.arange(24).reshape(2, 3, 4), has_edges=[True, True]) == 27
 
 
 def test_a_boosting_machine_is_an_intercept_and_its_terms():
