@@ -116,7 +116,8 @@ def _series(axis: Any, rival: str, found: Points) -> None:
 
 def _range(points: dict[str, Points]) -> tuple[float, float]:
     """From the worst with 15 numbers or more, but not far below the best, to a little above it."""
-    scores = [y for found in points.values() for x, y in found if x >= 15]
+    found = sorted(point for one in points.values() for point in one)
+    scores = [y for x, y in found if x >= min(15, found[-1][0])]
     best = max(scores)
     worst = max(min(scores), best - 30)
     return worst - 0.06 * (best - worst) - 0.1, best + 0.08 * (best - worst) + 0.1

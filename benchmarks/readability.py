@@ -241,6 +241,8 @@ def parsed() -> argparse.Namespace:
 def main() -> int:
     given = parsed()
     results = json.loads(given.out.read_text()) if given.plot_only else run_all(given)
+    shown = chosen(given.datasets, list(results["tables"]))
+    results["tables"] = {name: results["tables"][name] for name in shown}
     print(as_text(results))
     if given.svg is not None:
         draw(results, given.svg)
