@@ -19,7 +19,9 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import sys
+import threading
 import time
 import traceback
 from dataclasses import replace
@@ -109,11 +111,20 @@ def measured_apart(name: str, rival: str, run: Results, minutes: float) -> Resul
 
 
 def _send(sender: Any, name: str, rival: str, run: Results) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         sender.send(measured(name, rival, run))
     except Exception as error:
         traceback.print_exc()
         sender.send({"failed": f"{type(error).__name__}: {error}"})
+
+
+def _end_with_parent() -> None:
+    """Whoever stops the benchmark stops what it measures."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -198,8 +209,9 @@ def _ahead(results: Results, limits: list[str]) -> list[str]:
                 for cells in results["tables"].values()
             ]
             both = [(own[0], other[0]) for own, other in pairs if own and other]
-            shown.append(f"{sum(own >= other for own, other in both)} of {len(both)}")
-        if rival != "glassleaf":
+            won = sum(own >= other for own, other in both)
+            shown.append(f"{won} of {len(both)}" if both else "–")
+        if rival != "glassleaf" and set(shown) != {"–"}:
             lines.append(f"| {rival} | {' | '.join(shown)} |")
     return lines
 
