@@ -94,7 +94,7 @@ def _panel(axis: Any, points: dict[str, Points]) -> None:
         if found:
             _series(axis, rival, found)
     axis.set_xscale("log")
-    axis.set_xlim(LEFT, RIGHT)
+    axis.set_xlim(LEFT, 1.2 * RIGHT)  # room for markers at the edge
     axis.set_xticks([10, 20, 40, 80, 160, 1000], ["10", "20", "40", "80", "160", "1,000"])
     axis.minorticks_off()
     axis.set_ylim(*_range(points))
@@ -111,7 +111,7 @@ def _series(axis: Any, rival: str, found: Points) -> None:
         axis.plot(x, y, color=color, lw=width, marker=marker, ms=4, zorder=top)
     else:
         at = np.minimum(x, RIGHT)
-        axis.plot(at, y, color=color, ls="", marker=marker, ms=6, zorder=top, clip_on=False)
+        axis.plot(at, y, color=color, ls="", marker=marker, ms=6, zorder=top)
 
 
 def _range(points: dict[str, Points]) -> tuple[float, float]:
