@@ -44,6 +44,8 @@ class Loss(ABC):
     is_quadratic: bool = False
     # The second derivative of a row whose outcome is as open as can be: what the row has to say.
     row_curvature: float = 1.0
+    # Whether targets may vary more than the loss assumes, by a factor to be estimated: counts.
+    is_overdispersed: bool = False
     # The name of the link, for explanations and exports: identity, log, logit, softmax, or custom.
     link: str = "identity"
     # Of two classes with one score: which of the sorted labels a higher score speaks for.
@@ -87,7 +89,9 @@ class Loss(ABC):
         """Variance of the target around a model, as a multiple of what the loss assumes.
 
         ``mean_loss`` is the loss per row (and degree of freedom) of a good model. A loss that is
-        the negative logarithm of a probability assumes the right one: 1.
+        the negative logarithm of a probability assumes the right one: 1. If it says that it
+        ``is_overdispersed``, Pearson's statistic is taken instead, but at least 1: the mean of
+        squared first over second derivatives.
         """
         return 1.0
 
@@ -180,6 +184,7 @@ class Poisson(Loss):
     """Half the Poisson deviance of counts or rates, log link."""
 
     link = "log"
+    is_overdispersed = True
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True

@@ -288,7 +288,9 @@ def test_balanced_classes_count_weights_and_not_rows():
     y = (X[:, 0] + rng.normal(size=600) > 0.5).astype(int)
     weight = rng.integers(0, 4, 600).astype(float)
     weight[(y == 1) & (rng.random(600) < 0.8)] = 0.0
-    model = ModelTreeClassifier(class_weight="balanced", max_depth=1, max_numbers=None)
+    # For the robust test a row is one observation, whatever it weighs.
+    given = {"class_weight": "balanced", "significance_test": "likelihood", "max_numbers": None}
+    model = ModelTreeClassifier(max_depth=1, **given)
     weighted = clone(model).fit(X, y, sample_weight=weight).predict_proba(X)
     times = weight.astype(int)
     repeated = clone(model).fit(np.repeat(X, times, axis=0), np.repeat(y, times)).predict_proba(X)

@@ -99,7 +99,12 @@ SETTINGS = {
     "huber, curves, clamp": ("huber", {"clamp": True, "leaf_transform": "none", "curves": True}),
     "curves, winsor, quantiles": (
         "squared_error",
-        {"leaf_transform": "winsor", "clamp": (0.05, 0.9), "curves": True},
+        {
+            "leaf_transform": "winsor",
+            "clamp": (0.05, 0.9),
+            "curves": True,
+            "significance_test": "likelihood",  # larger terms cancel in a row of the other tree
+        },
     ),
     "gamma, curves, rank, clamp": (
         "gamma",

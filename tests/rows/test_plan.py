@@ -40,3 +40,11 @@ def test_warnings_name_the_line_that_asked():
     with pytest.warns(UserWarning, match="identifier") as found:
         ModelTreeRegressor().fit(table, np.arange(400.0))
     assert found[0].filename == __file__
+
+
+def test_rows_of_a_group_are_set_aside_together():
+    group = np.random.default_rng(0).integers(0, 300, 1000)
+    part = Part(None, np.zeros(1000), np.ones(1000), group=group)
+    is_held = draw_held_out(np.random.RandomState(0), {0: 1000}).rows_of(part)
+    assert 0.1 < is_held.mean() < 0.3
+    assert len(set(group[is_held]) & set(group[~is_held])) == 0

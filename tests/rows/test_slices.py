@@ -59,6 +59,7 @@ def passes(loss):
         "score_ranges": on_rows.ScoreTask(3, left),
         "held_loss": on_rows.HeldLossTask(3, left, loss),
         "segment_sums": on_rows.SegmentTask(3, sides, 3, left, loss),
+        "row_scatter": on_rows.ScatterTask(3, sides, (left, right), loss),
         "moved_sums": on_rows.MovedTask(3, sides, 0, 0.1, left, loss),
         "border_rows": on_rows.BorderTask(3, sides, 0, left, right, loss),
         "bin_sums": on_rows.BinTask(3, 0, N_BINS, everything),
@@ -196,3 +197,29 @@ def test_slices_never_have_too_many_rows():
     """What a pass keeps of its rows must not grow with the table."""
     found = cuts(10_000_000, row_work=1e-6)
     assert max(own.span[1] - own.span[0] for own in found) <= 1 << 16
+
+
+# --- groups --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [SquaredError(), MulticlassLogLoss(3)])
+def test_a_fold_gets_groups_whole(loss):
+    rows, task = some_rows(loss.n_outputs), passes(loss)["fold_sums"]._replace(n_folds=3)
+    rows.group = np.random.default_rng(2).integers(0, 100, N_ROWS)
+    found = on_rows.fold_sums(rows, task)
+    for fold in range(3):
+        own = some_rows(loss.n_outputs)
+        own.weight[rows.group % 3 != fold] = 0.0
+        alone = on_rows.model_sums(own, on_rows.ModelTask(3, task.model, loss, with_hessian=True))
+        np.testing.assert_allclose(found.loss[fold], alone.loss, rtol=1e-11)
+        np.testing.assert_allclose(found.gradient[fold], alone.gradient, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", [SquaredError(), BinaryLogLoss(), MulticlassLogLoss(3)])
+def test_groups_of_one_row_scatter_as_rows_do(monkeypatch, loss):
+    rows, task = some_rows(loss.n_outputs), passes(loss)["row_scatter"]
+    rows.group = np.random.default_rng(3).permutation(N_ROWS)
+    monkeypatch.setattr("glassleaf.rows.passes.scatter._CHUNK_ROWS", 100)
+    by_group, by_row = on_rows.group_scatter(rows, task), on_rows.row_scatter(rows, task)
+    np.testing.assert_allclose(by_group.products, by_row.products, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(by_group.count, by_row.count)

@@ -27,7 +27,8 @@ from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_backend, find_pieces
-from glassleaf.tables.table import Table, column_name
+from glassleaf.tables.table import Table, column_name, select_columns
+from glassleaf.tables.targets import row_groups
 from glassleaf.tree.complexity import Complexity, count_numbers
 from glassleaf.tree.fitted import FittedModel, fitted_model, linear_model
 from glassleaf.tree.path import Path
@@ -73,27 +74,32 @@ class ModelTree(Deployable, BaseEstimator):
 
     # --- fitting ---------------------------------------------------------------------------------
 
-    def _fit_table(self, table: Table, target: Target, weight: Floats) -> None:
+    def _fit_table(self, table: Table, target: Target, weight: Floats, groups: Any) -> None:
         """Fit to a table in memory."""
         check_backend(self.backend, in_memory=True)
         used = np.flatnonzero(weight > 0)
+        group = row_groups(groups, table, used)
         y = target.y
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
         target.loss.check_target(y)
-        settings = settings_of(vars(self), target.loss, target.n_classes)
+        settings = settings_of(vars(self), target.loss, target.n_classes, group is not None)
         roles = roles_of(vars(self), target.loss, table)
+        if isinstance(groups, str):  # who it is says nothing of anybody else
+            roles = roles.without(select_columns(table, [groups], "groups"))
         with _progress(self.verbose):
-            trained = train(table, y, weight, roles, settings)
+            trained = train(table, y, weight, roles, settings, group)
         if trained.rounding_cost is not None:
             self.rounding_cost_ = trained.rounding_cost
         self._own(trained, target, table, roles.signs)
 
     @contextlib.contextmanager
     def _opened(
-        self, X: Any, y: Any, sample_weight: Any, numeric: bool
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, numeric: bool
     ) -> Iterator[tuple[Backend, Table]]:
         """The backend with the pieces of X, and the table without rows that describes them."""
+        if groups is not None:
+            raise ValueError("groups is supported for tables in memory only.")
         if self.weak_model is not None or self.coef_digits not in (None, "auto"):
             what = "coef_digits" if self.weak_model is None else "a weak_model of your own"
             raise ValueError(f"{what} is supported for tables in memory only.")

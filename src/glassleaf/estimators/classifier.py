@@ -37,7 +37,7 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     * loss and penalty: ``loss``, ``class_weight``, ``positive_class``, ``alpha``, ``l1_ratio``,
       ``shrink``, ``weak_model``
     * size: ``max_depth``, ``max_leaf_nodes``, ``min_samples_leaf``, ``min_gain``,
-      ``significance``, ``ccp_alpha``
+      ``significance``, ``significance_test``, ``tested_terms``, ``ccp_alpha``
     * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
     * columns: ``categorical_features``, ``split_features``, ``leaf_features``, ``monotonic_cst``,
       ``leaf_transform``, ``curves``, ``clamp``
@@ -84,6 +84,13 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     significance : float or None, default=0.05
         A split must be significant at this level: where no split is true, a tree grows in at most
         this share of all cases. None: no test.
+    significance_test : {"robust", "likelihood"}, default="robust"
+        "robust": on the gradients as they vary, so that the level holds whatever the noise: spread
+        that changes, heavy tails, overdispersion; a row of weight 2 is one observation.
+        "likelihood": as if targets varied around the model as the loss assumes.
+    tested_terms : array-like of names or positions, mask, or None, default=None
+        Split only where the coefficients of these columns change, as a treatment's effect, whatever
+        the others do; None: where any does.
     ccp_alpha : float, default=0.0
         Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
         model's loss.
@@ -202,6 +209,8 @@ default="from_dtype"
         min_samples_leaf: int | float | None = None,
         min_gain: float = 0.0,
         significance: float | None = 0.05,
+        significance_test: Literal["robust", "likelihood"] = "robust",
+        tested_terms: ArrayLike | None = None,
         ccp_alpha: float = 0.0,
         # splits
         criterion: Literal[
@@ -242,6 +251,8 @@ default="from_dtype"
         self.min_samples_leaf = min_samples_leaf
         self.min_gain = min_gain
         self.significance = significance
+        self.significance_test = significance_test
+        self.tested_terms = tested_terms
         self.ccp_alpha = ccp_alpha
         self.criterion = criterion
         self.rescore = rescore
@@ -263,7 +274,13 @@ default="from_dtype"
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | str | None = None,
+    ) -> Self:
         """Fit the tree.
 
         Parameters
@@ -276,6 +293,10 @@ default="from_dtype"
             Labels of any type.
         sample_weight : array-like of shape (n_samples,), or str, default=None
             Likewise.
+        groups : array-like of shape (n_samples,), or str, default=None
+            Which rows belong together: those of one subject, contract or day. They are one
+            observation where splits are tested, and one fold gets all of them. The name of a
+            column of X: it is then no feature. For tables in memory only.
 
         Returns
         -------
@@ -283,7 +304,7 @@ default="from_dtype"
         """
         with all_or_nothing(self):
             if is_partitioned(X):
-                with self._opened(X, y, sample_weight, numeric=False) as (backend, table):
+                with self._opened(X, y, sample_weight, groups, numeric=False) as (backend, table):
                     self._fit_pieces(backend, table, self._encode_pieces(backend))
                 return self
             table = read_table(X)
@@ -296,7 +317,7 @@ default="from_dtype"
             loss = self._loss_of(classes)
             encoded = np.zeros(len(labels))
             encoded[weight > 0] = class_numbers(loss, classes)[codes]
-            self._fit_table(table, Target(loss, classes, encoded), weight)
+            self._fit_table(table, Target(loss, classes, encoded), weight, groups)
         return self
 
     def _encode_pieces(self, backend: Backend) -> Target:

@@ -17,6 +17,8 @@ _COMMON: dict[str, Any] = {
     "round_thresholds": False,
     "coef_digits": None,
     "significance": None,
+    "significance_test": "robust",
+    "tested_terms": None,
     "rescore": 0,
     "refine": False,
     "category_splits": "one",

@@ -34,7 +34,9 @@ _UNITS: dict[str, tuple[Renormalization, bool]] = {
 _ROUNDING_TOLERANCE = 0.01
 
 
-def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Settings:
+def settings_of(
+    given: Mapping[str, Any], loss: Loss, n_classes: int, is_grouped: bool = False
+) -> Settings:
     """The settings of a fit, from the parameters of an estimator."""
     parameters.check_random_state(given["random_state"])
     criterion, weak_model = _criterion(given, n_classes), _weak_model(given)
@@ -76,6 +78,12 @@ def settings_of(given: Mapping[str, Any], loss: Loss, n_classes: int) -> Setting
         ),
         rescore=parameters.whole_number("rescore", given["rescore"], 0) or 0,
         significance=_significance(given),
+        is_grouped=is_grouped,
+        significance_test=parameters.choice(
+            "significance_test",
+            given["significance_test"],
+            {"robust": "robust", "likelihood": "likelihood"},
+        ),
     )
 
 
@@ -232,7 +240,32 @@ def roles_of(given: Mapping[str, Any], loss: Loss, table: Table) -> Roles:
     signs = column_signs(table, given["monotonic_cst"], "monotonic_cst")
     _check_signs(given, loss, table, signs, categorical, chosen["leaf_features"])
     may_split = chosen["split_features"] & (signs == 0)
-    return Roles(categorical, may_split, chosen["leaf_features"], signs)
+    tested = _tested(given, table, chosen["leaf_features"])
+    return Roles(categorical, may_split, chosen["leaf_features"], signs, tested)
+
+
+def _tested(
+    given: Mapping[str, Any], table: Table, in_leaves: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """The columns whose coefficients must change at a split."""
+    if given["tested_terms"] is None:
+        return None
+    for name, needed in (
+        ("weak_model", None),
+        ("criterion", "gradient_zscore"),
+        ("significance_test", "robust"),
+    ):
+        if given[name] is not needed and given[name] != needed:
+            raise ValueError(f"tested_terms needs {name}={needed!r}; got {describe(given[name])}.")
+    tested = select_columns(table, given["tested_terms"], "tested_terms")
+    if not tested.any():
+        raise ValueError("tested_terms names no column; name one, or set it to None for all.")
+    for column in np.flatnonzero(tested & ~in_leaves).tolist():
+        raise ValueError(
+            f"tested_terms names the column {column_name(table, column)!r}, which is not in"
+            " leaf_features: it has no coefficient."
+        )
+    return tested
 
 
 def _check_signs(

@@ -78,7 +78,10 @@ class Candidate(JsonData):
 
 @dataclass(frozen=True)
 class SplitExplanation(JsonData):
-    """The split of an inner node: rows that meet ``condition`` go to ``left``."""
+    """The split of an inner node: rows that meet ``condition`` go to ``left``.
+
+    ``p_value`` is None where it was not tested.
+    """
 
     feature: str
     left: int
@@ -86,6 +89,7 @@ class SplitExplanation(JsonData):
     condition: Condition
     otherwise: Condition
     gain: float
+    p_value: float | None
     candidates: tuple[Candidate, ...]
 
     @property
@@ -97,6 +101,14 @@ class SplitExplanation(JsonData):
     def runners_up(self) -> tuple[Candidate, ...]:
         """The best candidates of the other features, the best first."""
         return tuple(candidate for candidate in self.candidates if not candidate.is_chosen)
+
+
+@dataclass(frozen=True)
+class RefusedSplit(JsonData):
+    """The best split of a leaf, which was not made because it may be chance."""
+
+    feature: str
+    p_value: float
 
 
 @dataclass(frozen=True)
@@ -133,6 +145,7 @@ class NodeExplanation(JsonData):
     covariance: tuple[float, ...]
     strength: dict[str, float]
     split: SplitExplanation | None
+    refused: RefusedSplit | None
 
 
 @dataclass(frozen=True)
@@ -339,6 +352,7 @@ def _nodes(model: FittedModel, strength: Floats) -> tuple[NodeExplanation, ...]:
             covariance=tuple(tree.record.covariance[node].tolist()),
             strength=dict(zip(model.names, strength[node].tolist(), strict=True)),
             split=_split(tree, node),
+            refused=_refused(tree, node),
         )
         for node in range(tree.node_count)
     )
@@ -355,8 +369,16 @@ def _split(tree: Tree, node: int) -> SplitExplanation | None:
         condition=left,
         otherwise=right,
         gain=float(tree.gain[node]),
+        p_value=None if np.isnan(tree.record.p_value[node]) else float(tree.record.p_value[node]),
         candidates=_candidates(tree, node),
     )
+
+
+def _refused(tree: Tree, node: int) -> RefusedSplit | None:
+    column = tree.record.refused[node]
+    if column < 0:
+        return None
+    return RefusedSplit(tree.columns[column].name, float(tree.record.p_value[node]))
 
 
 def _candidates(tree: Tree, node: int) -> tuple[Candidate, ...]:

@@ -131,6 +131,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
+def p_value(p: float) -> str:
+    """A p-value as one writes it.
+
+    >>> p_value(0.0312), p_value(1.0), p_value(2e-12)
+    ('p = 0.031', 'p = 1', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
 def rows_and_share(rows: int, of: int, weight_share: float, unit: str = " rows") -> str:
     """Some of the rows, their share, and the share of the weight that they have if it is another.
 

@@ -164,7 +164,16 @@ def _training_record(
     covariance = _covariances(backend, nodes, plan.design)
     candidates = _candidates(nodes, plan.columns, plan.units.scale)
     mean, spread = _moments(nodes, plan.design)
-    return TrainingRecord(mean, spread, target, plan.low, plan.high, candidates, covariance)
+    tests = _tests(nodes)
+    return TrainingRecord(mean, spread, target, plan.low, plan.high, candidates, covariance, *tests)
+
+
+def _tests(nodes: Sequence[Node]) -> tuple[Floats, NDArray[np.int32]]:
+    """The p-value of every node's split or of the one it was refused, and that one's column."""
+    tested = [node.split or node.refused for node in nodes]
+    p_value = np.array([split.p_value if split else np.nan for split in tested])
+    refused = [LEAF if node.refused is None else node.refused.column for node in nodes]
+    return p_value, np.array(refused, dtype=np.int32)
 
 
 def _moments(nodes: Sequence[Node], design: Design) -> tuple[Floats, Floats]:

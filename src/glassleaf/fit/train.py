@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
-from glassleaf.fit.finish import narrow_leaves, rounded
+from glassleaf.fit.finish import column_of_stored, narrow_leaves, rounded
 from glassleaf.fit.grow import grow
 from glassleaf.fit.guard import guarded
 from glassleaf.fit.hinges import with_hinges
@@ -48,12 +48,20 @@ class Trained:
     rounding_cost: float | None = None
 
 
-def train(table: Table, y: Floats, weight: Floats, roles: Roles, settings: Settings) -> Trained:
+def train(
+    table: Table,
+    y: Floats,
+    weight: Floats,
+    roles: Roles,
+    settings: Settings,
+    group: NDArray[np.int64] | None = None,
+) -> Trained:
     """Grow a tree on rows of positive weight in this process."""
     names = [column_name(table, j) for j in range(table.n_columns)]
     if table.n_rows * table.n_columns < _FEW_CELLS:
         settings = replace(settings, n_threads=1)
-    with LocalBackend(Part(remembering(table), y, weight), settings.n_threads) as backend:
+    part = Part(remembering(table), y, weight, group=group)
+    with LocalBackend(part, settings.n_threads) as backend:
         trained = train_on(backend, names, roles, settings)
     if settings.coef_digits is None or not settings.is_linear:
         return trained
@@ -95,7 +103,8 @@ def _chosen(path: Path, settings: Settings) -> Step:
 
 def _models(backend: Backend, plan: Plan, roles: Roles, settings: Settings) -> Models:
     if settings.weak_model is None:
-        return LinearModels(backend, plan.design, settings, roles.signs)
+        tested = None if roles.tested is None else roles.tested[column_of_stored(plan.design)]
+        return LinearModels(backend, plan.design, settings, roles.signs, tested)
     return CustomModels(backend, settings.weak_model, settings.loss)
 
 

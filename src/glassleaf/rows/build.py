@@ -56,6 +56,7 @@ def build_rows(part: Part, plan: Plan, vector_width: int, n_threads: int, n_fold
         vectors=np.empty((n_rows, vector_width)),
         fold=content_folds(part, plan.columns, n_folds) if n_folds else None,
         held=held,
+        group=None if part.group is None else part.group.copy(),
     )
 
 
@@ -111,8 +112,10 @@ def content_folds(part: Part, columns: Sequence[Column], n_folds: int) -> NDArra
     """A fold for every row, by chance, but told by what it holds.
 
     Copies of a row are in one fold, and count there as its weight does; the order of rows and how
-    they are cut into parts do not matter.
+    they are cut into parts do not matter. Rows of one group are in one fold.
     """
+    if part.group is not None:
+        return (part.group % n_folds).astype(np.uint8)
     key = _mixed(part.y.astype(np.float64).view(np.uint64))
     for j, column in enumerate(columns):
         if column.categories is None:

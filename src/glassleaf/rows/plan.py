@@ -56,7 +56,7 @@ _DRAWN_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Which rows are set aside: drawn one after the other, in the order of all rows."""
+    """Which rows are set aside: drawn one after the other, in the order of all rows or groups."""
 
     draws: np.random.RandomState
     first_row: dict[int, int]
@@ -65,7 +65,10 @@ class HeldOut:
         """Whether each row of a part is set aside."""
         draws = copy.deepcopy(self.draws)
         _skip(draws, self.first_row[part.number])
-        return draws.random(len(part.y)) < _HELD_SHARE
+        drawn = draws.random(len(part.y))
+        if part.group is not None:  # together or not at all
+            drawn = drawn[part.group]
+        return drawn < _HELD_SHARE
 
 
 @dataclass(frozen=True)

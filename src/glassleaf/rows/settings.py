@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -29,6 +29,11 @@ class Roles:
     splits: Bools
     leaves: Bools
     signs: NDArray[np.int8]
+    tested: Bools | None = None  # whose coefficients must change at a split; None: any
+
+    def without(self, columns: Bools) -> Roles:
+        """The same but for some columns, which neither split nor stand in the models."""
+        return replace(self, splits=self.splits & ~columns, leaves=self.leaves & ~columns)
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,10 @@ class Settings:
     min_samples_leaf: int | float | None
     min_gain: float
     significance: float
+    significance_test: Literal["robust", "likelihood"]
     ccp_alpha: float
     held_out: np.random.RandomState | None  # draws the rows that choose the size
+    is_grouped: bool  # rows of one subject are one observation
     # how splits are found
     criterion: Criterion
     renormalize: Renormalization

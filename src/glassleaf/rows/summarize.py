@@ -34,12 +34,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of positive weight; ``number`` is the part's place among all."""
+    """Some rows of positive weight; ``number`` is the part's place among all.
+
+    ``group`` says which rows are of one subject, where that is known: 0, 1, ...
+    """
 
     table: Table
     y: Floats
     weight: Floats
     number: int = 0
+    group: NDArray[np.int64] | None = None
 
     def weight_if(self, weighted: bool) -> Floats | None:
         """The weights, or None where all rows of all parts have the same."""

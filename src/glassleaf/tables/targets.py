@@ -1,4 +1,4 @@
-"""What came in as y: numbers or labels, or an error that says what to do."""
+"""What came in as y or groups: numbers or labels, or an error that says what to do."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from glassleaf import checks as parameters
 from glassleaf.tables.cells import is_missing
+from glassleaf.tables.table import Table, select_columns
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +46,30 @@ def numeric_target(y: Any, n_rows: int) -> Floats:
             " Divide y by a constant."
         )
     return np.array(target)
+
+
+def row_groups(groups: Any, table: Table, used: NDArray[np.intp]) -> NDArray[np.int64] | None:
+    """The number of every used row's group, 0, 1, ..., from labels or the name of a column."""
+    if groups is None:
+        return None
+    if isinstance(groups, str):
+        column = int(np.argmax(select_columns(table, [groups], "groups")))
+        labels = np.asarray(table.labels(column).codes)
+        missing = labels < 0
+    else:
+        given = np.asarray(groups)
+        if given.ndim != 1 or len(given) != table.n_rows:
+            raise ValueError(
+                f"groups has the shape {given.shape}, but X has {table.n_rows} rows: one each."
+            )
+        missing = np.array([is_missing(label) for label in given.tolist()], dtype=np.bool_)
+        labels = given.astype(str) if given.dtype.kind == "O" else given
+    if missing[used].any():
+        raise ValueError(
+            f"groups is missing for {int(missing[used].sum())} row(s); give each of them a group of"
+            " its own, or drop them."
+        )
+    return np.unique(labels[used], return_inverse=True)[1].astype(np.int64)
 
 
 def class_labels(y: Any, n_rows: int) -> NDArray[Any]:

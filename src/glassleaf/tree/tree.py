@@ -22,7 +22,7 @@ Inner nodes keep the model that chose their split.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,9 @@ class TrainingRecord:
     ``mean[i], spread[i]`` are those of the terms in node i (none for models of your own),
     ``covariance[i, p]`` that of the two terms ``Terms.pairs[p]`` there. ``target[i]`` is the mean
     of y (one number) or the share of every class. ``low[j], high[j]`` is the range of numeric
-    column j in all rows, NaN where all values are missing.
+    column j in all rows, NaN where all values are missing. ``p_value[i]`` is that of the split of
+    node i or, if it is a leaf, of the best split on ``refused[i]`` (-1: none was refused); NaN
+    where nothing was tested.
     """
 
     mean: Floats
@@ -109,6 +111,8 @@ class TrainingRecord:
     high: Floats
     candidates: Candidates
     covariance: Floats
+    p_value: Floats = field(default_factory=lambda: np.zeros(0))
+    refused: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def taken(self, kept: NDArray[Any], closed: Bools, number: Ints) -> TrainingRecord:
         """The records of some nodes; ``number`` is the new number of every node that stays."""
@@ -119,8 +123,15 @@ class TrainingRecord:
             spread=self.spread[kept],
             target=self.target[kept],
             covariance=self.covariance[kept],
+            p_value=np.where(closed, np.nan, self.p_value[kept]),
+            refused=self.refused[kept],
             candidates=self.candidates.taken(np.flatnonzero(is_split), number),
         )
+
+    def __post_init__(self) -> None:
+        if not self.p_value.size:  # a file from before these were kept
+            object.__setattr__(self, "p_value", np.full(len(self.target), np.nan))
+            object.__setattr__(self, "refused", np.full(len(self.target), -1, dtype=np.int32))
 
 
 @dataclass(frozen=True)

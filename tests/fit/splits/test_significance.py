@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import chi2
 from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf.fit.splits.rescore import chance
+from glassleaf.fit.splits.chance import chance
 
 # Loss, number of runs.
 RUNS = {"squared_error": 160, "log_loss": 60, "poisson": 60}

@@ -12,7 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.fit.models.newton import HessianUse, NewtonFit, Penalty, QuadraticModel, Sums
+from glassleaf.fit.models.newton import (
+    HessianUse,
+    NewtonFit,
+    Penalty,
+    QuadraticModel,
+    Sums,
+    axes_of_some,
+    cautious_step,
+    pseudo_inverse,
+    root_of_ridge,
+)
 from glassleaf.fit.models.penalty_choice import with_best_alpha
 from glassleaf.fit.models.units import NodeModel, Standardizing
 from glassleaf.rows import passes as on_rows
@@ -50,6 +60,26 @@ class SideFit:
 
 
 @dataclass(frozen=True)
+class Contrast:
+    """How the two sides of a split differ, seen from the model of both, and what may vary of it.
+
+    ``difference`` are coordinates of the gradient of the left side, less what the model of both
+    sides would take of it if it were fitted without a penalty. They are ``weights @ v`` summed over
+    the vectors of all rows (see ``passes.scatter``), in units in which the curvature of the loss
+    with its penalty is 1: half their squares are what the split gains. ``models`` are models of the
+    two sides around which the rows' gradients scatter, and ``taken`` how many rows' worth of that
+    scatter each has taken by being fitted; of its rows, the share ``telling`` has something to say:
+    those whose outcome is certain have not.
+    """
+
+    difference: Floats
+    weights: Floats
+    models: tuple[on_rows.RowModel, on_rows.RowModel]
+    taken: Floats
+    telling: Floats
+
+
+@dataclass(frozen=True)
 class _Fitting:
     """A node whose model is being fitted, and what does not change meanwhile."""
 
@@ -68,8 +98,13 @@ class LinearModels:
         design: Design,
         settings: Settings,
         signs: NDArray[np.int8] | None = None,
+        tested: NDArray[np.bool_] | None = None,
     ) -> None:
-        """``signs`` are those that the weights of input columns may have (see ``Roles``)."""
+        """``signs`` are those that the weights of input columns may have (see ``Roles``).
+
+        ``tested`` are the stored columns whose weights must change at a split; None: any may.
+        """
+        self.tested = tested
         lower, upper = _bounds(design, signs)
         self._backend = backend
         self._layout = design.layout
@@ -212,7 +247,7 @@ class LinearModels:
                 model, fit = fits[node].model, fits[node].newton
                 fit.receive(sums)
                 if fit.is_done:
-                    model.theta = fit.theta
+                    model.theta, model.pearson = fit.theta, fit.pearson
                     model.loss = fit.loss - self._pseudo_loss(fits[node].pseudo_rows, fit.theta)
                     model.alpha, model.penalty = fit.penalty.alpha, fit.penalty.value(fit.theta)
                     del fits[node]
@@ -276,7 +311,7 @@ class LinearModels:
             gradient[:, -1] += slope
             if hessian is not None:
                 hessian[:, -1, :, -1] += curvature
-        return Sums(loss, gradient, hessian)
+        return Sums(loss, gradient, hessian, sums.pearson)
 
     def _pseudo_loss(self, pseudo_rows: tuple[Floats, Floats], theta: Floats) -> float:
         return self._pseudo_sums(pseudo_rows, theta)[0] if len(pseudo_rows[0]) else 0.0
@@ -343,6 +378,65 @@ class LinearModels:
         objective = sums.loss + penalty.value(model.theta) - decrease
         model.theta = model.theta + change
         return SideFit(objective, quadratic, model)
+
+    def contrast(self, node: NodeModel, sides: on_rows.SegmentSums) -> Contrast:
+        """How the left (first) and right side of a split differ, from the sums at a node's model.
+
+        With curvatures ``H`` and gradients ``g`` of the left side and of both sides, it is ``g_left
+        - H_left inv(H) g``: zero but for chance where one model is right, wherever on the way to
+        its minimum a penalty has stopped it (Neyman's orthogonal score). Its own curvature is
+        ``H_left - H_left inv(H) H_left``. Where only some columns are tested, it is what is left of
+        theirs when all other coefficients may differ between the sides.
+        """
+        units, none = self._units(node), (np.zeros(0), np.zeros(0))
+        size = node.theta.size
+        both = [self._in_units(sides.of(k), units, none, node.theta) for k in (0, 1)]
+        hessians = [np.asarray(own.hessian).reshape(size, size) for own in both]
+        slopes = [own.gradient.ravel() for own in both]
+        of_left, whole = hessians[0], hessians[0] + hessians[1]
+        shared = of_left @ pseudo_inverse(whole)
+        ridge = np.full(node.theta.shape, self._penalty.l2)
+        ridge[:, -1] = 0.0
+        curvature, bounds = of_left - shared @ of_left, np.diagonal(whole)
+        if self.tested is None:
+            axes = root_of_ridge(curvature, ridge.ravel(), bounds).T
+        else:
+            of_tested = np.tile(np.append(self.tested, False), len(node.theta))
+            axes = axes_of_some(curvature, ridge.ravel(), bounds, of_tested)
+        difference = axes @ (slopes[0] - shared @ (slopes[0] + slopes[1]))
+        weights = [
+            self._of_rows(units, own, node) for own in (axes - axes @ shared, -axes @ shared)
+        ]
+        (left, n_left), (right, n_right) = (
+            self._cautious(node, *own) for own in zip(hessians, slopes, strict=True)
+        )
+        taken = np.array([n_left, n_right])
+        telling = np.array([self._telling(node, own) for own in hessians])
+        telling /= sides.statistics[:, 1]
+        models = (left, right)
+        return Contrast(
+            difference, np.concatenate(weights, axis=1), models, taken, np.minimum(telling, 1.0)
+        )
+
+    def _telling(self, node: NodeModel, hessian: Floats) -> float:
+        """How much rows weigh, each by what it has to say beside one of an open outcome."""
+        curvatures = np.diagonal(hessian).reshape(node.theta.shape)[:, -1]
+        return float(curvatures.max()) / self._loss.row_curvature
+
+    def _cautious(
+        self, node: NodeModel, hessian: Floats, slope: Floats
+    ) -> tuple[on_rows.RowModel, float]:
+        """A model of one side around which its rows scatter, and how much of that it has taken."""
+        step, n_taken = cautious_step(hessian, slope)
+        theta = node.theta + step.reshape(node.theta.shape)
+        return self._units(node).at_rows(theta), n_taken
+
+    def _of_rows(self, units: Standardizing, directions: Floats, node: NodeModel) -> Floats:
+        """Linear functions of gradients in a node's units, as functions of those of its rows."""
+        n_outputs, size = node.theta.shape
+        own = units.at_rows(directions.reshape(-1, size))
+        weights = np.column_stack([own.coef, own.intercept])
+        return weights.reshape(len(directions), n_outputs * weights.shape[1])
 
     def at_rows(self, model: NodeModel) -> on_rows.RowModel:
         """The model of the columns that rows hold."""

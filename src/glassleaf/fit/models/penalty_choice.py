@@ -53,12 +53,23 @@ def with_best_alpha(
     best = known = 0
     for _ in strengths:  # how much targets vary is seen better with a penalty that suits them
         degrees = max(weight - float(n_parameters[known]) - n_outputs, 1.0)
-        unit = loss.dispersion(max(sums.loss - float(fall[known]), 0.0) / degrees)
+        unit = dispersion(loss, sums.loss, sums.pearson, float(fall[known]), degrees)
         best = int(np.argmin(price - fall / unit)) if unit > 0 else known
         if strengths[best] >= strengths[known]:
             break
         known = best
     return replace(penalty, alpha=float(strengths[best]))
+
+
+def dispersion(loss: Loss, value: float, pearson: float, fall: float, degrees: float) -> float:
+    """How much more targets vary around a model than its loss assumes.
+
+    The model's loss is ``value`` less its ``fall`` by a Newton step, and Pearson's statistic, near
+    a minimum twice the loss, falls twice as much. Counts vary at least as they are assumed to.
+    """
+    if loss.is_overdispersed:
+        return max((pearson - 2.0 * fall) / degrees, 1.0)
+    return loss.dispersion(max(value - fall, 0.0) / degrees)
 
 
 def _price(n_parameters: Floats, weight: float) -> Floats:

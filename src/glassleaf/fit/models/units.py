@@ -39,7 +39,8 @@ class NodeModel:
     (a constant column has spread 0). ``center`` and ``unit`` lead from there to raw values:
     ``raw = center + unit * stored``. ``theta`` are the parameters per output, for columns of mean
     0 and spread 1, intercept last; ``towards`` are the weights that the penalty pulls to, None for
-    zero, and ``alpha`` is how hard. Columns that are left out have the weight zero.
+    zero, and ``alpha`` is how hard. Columns that are left out have the weight zero. ``pearson`` is
+    the sum of squared slopes over curvatures, where it tells of overdispersion.
     """
 
     count: int
@@ -54,6 +55,7 @@ class NodeModel:
     towards: Floats | None = None
     loss: float = np.nan
     penalty: float = 0.0
+    pearson: float = 0.0
     custom: Any = None
 
     @property
@@ -146,6 +148,7 @@ class NodeUnits:
     extent: Floats
     factor: Floats
     shift: Floats
+    has_intercept: bool = True  # whether gradients by the intercepts count
 
 
 NO_UNITS = NodeUnits(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0))

@@ -68,6 +68,18 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Choices:
+    """How many splits of a column there are to choose from.
+
+    Those of a number lie along ``n_paths`` paths of its values, on which neighbours are alike: one,
+    or two where missing values may go either way. Those of categories have no order.
+    """
+
+    n_splits: float
+    n_paths: int
+
+
+@dataclass(frozen=True)
 class FeatureGains:
     """The gains of one feature's candidates, in the order of its bins."""
 
@@ -107,11 +119,12 @@ class FeatureGains:
         return np.repeat(np.cumsum(self.weight), self._per_bin)[: len(self.gains)]
 
     @property
-    def n_choices(self) -> float:
-        """How many splits the best was chosen from: candidates, or all subsets of categories."""
+    def choices(self) -> Choices:
+        """What the best was chosen from: candidates, or all subsets of categories."""
         if self.order is None:
-            return float(np.isfinite(self.gains).sum())
-        return float(2.0 ** min(int(np.count_nonzero(self.count)) - 1, 1000))
+            n_paths = 0 if self.feature.is_categorical else self._per_bin
+            return Choices(float(np.isfinite(self.gains).sum()), n_paths)
+        return Choices(float(2.0 ** min(int(np.count_nonzero(self.count)) - 1, 1000)), 0)
 
 
 def best_split(candidates: Iterable[FeatureGains], min_gain: float) -> Split | None:

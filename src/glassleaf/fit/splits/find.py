@@ -22,7 +22,7 @@ from glassleaf.fit.splits.candidates import (
     shortlist,
 )
 from glassleaf.fit.splits.gains import block_gains, complete, node_extent
-from glassleaf.fit.splits.rescore import Shortlist, Sides, best_rescored
+from glassleaf.fit.splits.rescore import Shortlist, Sides, Test, best_rescored
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.plan import Plan
@@ -39,7 +39,10 @@ _NO_GAIN = 1e-18
 
 @dataclass
 class Node:
-    """A node while the tree grows; ``children`` is set when it is split."""
+    """A node while the tree grows; ``children`` is set when it is split.
+
+    ``refused`` is the split it does not have because it may be chance.
+    """
 
     id: int
     depth: int
@@ -47,6 +50,7 @@ class Node:
     split: Split | None = None
     children: tuple[int, int] | None = None
     rivals: Sequence[Rival] = ()
+    refused: Split | None = None
 
 
 def find_splits(
@@ -62,12 +66,16 @@ def find_splits(
     if not able or not plan.blocks:
         return
     _set_vectors(backend, models, settings, able)
-    found = all_gains(backend, plan, settings, able, root)
+    tested = None if models.linear is None else models.linear.tested
+    found = all_gains(backend, plan, settings, able, root, tested)
     least = settings.min_gain * root.model.loss
     looked_at = _best_splits(backend, models, settings, able, found)
     movable = []
     for node, (split, sides) in zip(able, looked_at, strict=True):
-        if split is None or not split.gain > least or split.p_value > settings.significance:
+        if split is None or not split.gain > least:
+            continue
+        if split.p_value > settings.significance:
+            node.refused = split
             continue
         node.split = split
         if settings.rescore and sides is not None:
@@ -117,9 +125,12 @@ def _best_splits(
     for node, floor, split in zip(nodes, floors, best, strict=True):
         own = found[node.id]
         splits = shortlist(own, settings.rescore, floor) if settings.rescore else [split]
-        n_candidates = sum(feature.n_choices for feature in own)
-        lists.append(Shortlist(node.id, node.model, [s for s in splits if s], n_candidates))
-    looked_at = best_rescored(backend, models.linear, settings.loss, lists, is_tested)
+        choices = {feature.feature.column: feature.choices for feature in own}
+        lists.append(Shortlist(node.id, node.model, [s for s in splits if s], choices))
+    test = None
+    if is_tested:
+        test = Test(settings.significance_test, settings.significance, settings.is_grouped)
+    looked_at = best_rescored(backend, models.linear, settings.loss, lists, test)
     return [(None if sides is None else sides.split, sides) for sides in looked_at]
 
 
@@ -142,13 +153,13 @@ def _shorten(
     """Take the shorter number that the criterion's gains suggest, if its exact gain is as good."""
     short = [readable([own.gains], own.split, tolerance) for _, own in movable]
     lists = [
-        Shortlist(node.id, node.model, [split], 1.0)
+        Shortlist(node.id, node.model, [split], {})
         for (node, _), split in zip(movable, short, strict=True)
     ]
-    looked_at = best_rescored(backend, models, settings.loss, lists, tested=False)
+    looked_at = best_rescored(backend, models, settings.loss, lists)
     for (node, own), sides in zip(movable, looked_at, strict=True):
         if sides is not None and sides.split.gain >= (1.0 - tolerance) * own.split.gain:
-            node.split = sides.split
+            node.split = replace(sides.split, p_value=own.split.p_value)
 
 
 def _move(
@@ -173,9 +184,14 @@ def _is_shorter(split: Split | None, moved: Split, rounding: float | None) -> bo
 
 
 def all_gains(
-    backend: Backend, plan: Plan, settings: Settings, nodes: Sequence[Node], root: Node
+    backend: Backend,
+    plan: Plan,
+    settings: Settings,
+    nodes: Sequence[Node],
+    root: Node,
+    tested: NDArray[np.bool_] | None = None,
 ) -> dict[int, list[FeatureGains]]:
-    """Gains of all candidates of several nodes."""
+    """Gains of all candidates of several nodes, or those of some ``tested`` columns alone."""
     columns, layout = settings.uses_columns, plan.design.layout
     wanted = on_rows.Wanted()
     if columns:
@@ -190,7 +206,10 @@ def all_gains(
     known = {}
     for node, found_sums in zip(nodes, wholes, strict=True):
         whole = complete(WHOLE, found_sums, found_sums, layout) if columns else found_sums
-        known[node.id] = (whole, _units(node, root, whole, settings) if columns else NO_UNITS)
+        known[node.id] = (
+            whole,
+            _units(node, root, whole, settings, tested) if columns else NO_UNITS,
+        )
 
     def score(task: on_rows.BinTask, sums: on_rows.BinSums) -> list[FeatureGains]:
         return block_gains(plan, settings, task.block, sums, *known[task.node])
@@ -201,8 +220,16 @@ def all_gains(
     return found
 
 
-def _units(node: Node, root: Node, whole: on_rows.BinSums, settings: Settings) -> NodeUnits:
+def _units(
+    node: Node,
+    root: Node,
+    whole: on_rows.BinSums,
+    settings: Settings,
+    tested: NDArray[np.bool_] | None,
+) -> NodeUnits:
     units = fixed_units(node.model, root.model, settings.standardized)
+    if tested is not None:  # a column without spread takes no part
+        units = replace(units, spread=np.where(tested, units.spread, 0.0), has_intercept=False)
     return units if whole.low is None else replace(units, extent=node_extent(whole))
 
 

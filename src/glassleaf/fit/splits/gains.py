@@ -223,10 +223,17 @@ def _gains(
         flat = moments.reshape(len(moments), -1)
         floor = ZScore.floor(units)
         _kernels.zscore_gains(flat, left.values, right.values, *shape, floor, gains)
-        return gains
+        return gains if units.has_intercept else gains - _of_intercepts(left, right)
     with np.errstate(divide="ignore", invalid="ignore"):  # such sides are not allowed
         both = [_side(side, units, settings) for side in (left, right)]
         return np.where(allowed, settings.criterion.gain(*both), -np.inf)
+
+
+def _of_intercepts(left: SideSums, right: SideSums) -> Floats:
+    """What the intercepts add to gains."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # such sides are not allowed
+        both = [(own.slopes**2).sum(axis=1) / own.weight for own in (left, right)]
+    return np.asarray(np.nan_to_num(both[0] + both[1], posinf=0.0))
 
 
 def _side(side: SideSums, units: NodeUnits, settings: Settings) -> Side:

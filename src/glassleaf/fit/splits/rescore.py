@@ -5,31 +5,27 @@ sides are fitted: by one Newton step from the node's own parameters, on the sums
 a quadratic loss that is the exact minimum of the penalized loss, for others nearly so. One pass
 over the rows gives the sums of all candidates of a feature.
 
-The best of them may still be chance. Twice the fall of the loss, divided by the dispersion, is a
-likelihood ratio statistic. If the node's one model is right, that of a split chosen beforehand is
-distributed as chi-squared with as many degrees of freedom as the second model has parameters. Two
-things differ here:
-
-* the models are penalized. A direction of the parameters of which the penalty leaves the share s
-  adds s times a chi-squared variable; the sum is approximated by a scaled chi-squared variable of
-  the same mean and variance (Satterthwaite 1946);
-* the split is the best of many. The probability is multiplied by their number (Bonferroni), which
-  is on the safe side: neighbouring splits are nearly the same.
+The best of them may still be chance: ``robust`` tests it on the gradients as they are. The other
+test is that of the likelihood: twice the fall of the loss, divided by the dispersion, is a
+likelihood ratio statistic, if targets vary around the model as the loss assumes (see ``chance``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincc
 
 from glassleaf.fit.models.linear import LinearModels
+from glassleaf.fit.models.penalty_choice import dispersion
 from glassleaf.fit.models.units import NodeModel
-from glassleaf.fit.splits.candidates import TIE, Split
+from glassleaf.fit.splits.candidates import TIE, Choices, Split
+from glassleaf.fit.splits.chance import chance
+from glassleaf.fit.splits.robust import Tested, robust_chances
 from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
@@ -42,12 +38,21 @@ _DIGITS = 32
 
 @dataclass(frozen=True)
 class Shortlist:
-    """The candidates of a node to look at, chosen from ``n_candidates``."""
+    """The candidates of a node to look at, and what those of each column were chosen from."""
 
     node: int
     model: NodeModel
     splits: Sequence[Split]
-    n_candidates: float
+    choices: Mapping[int, Choices]
+
+
+@dataclass(frozen=True)
+class Test:
+    """How it is tested whether a split is more than chance, and at which level."""
+
+    kind: Literal["robust", "likelihood"]
+    level: float
+    is_grouped: bool
 
 
 @dataclass(frozen=True)
@@ -57,14 +62,19 @@ class Sides:
     split: Split
     sums: on_rows.SegmentSums
     objective: Floats
+    rank: float  # its gain, or that of the columns that are tested
 
 
 def best_rescored(
-    backend: Backend, models: LinearModels, loss: Loss, nodes: Sequence[Shortlist], tested: bool
+    backend: Backend,
+    models: LinearModels,
+    loss: Loss,
+    nodes: Sequence[Shortlist],
+    test: Test | None = None,
 ) -> list[Sides | None]:
     """The best of every node's short list by its exact gain: how much the penalized loss falls.
 
-    ``tested`` asks for p-values too.
+    With a ``test`` it has a p-value.
     """
     tasks = []
     groups: dict[tuple[int, tuple[int, int]], tuple[NodeModel, list[Split], Floats]] = {}
@@ -84,7 +94,70 @@ def best_rescored(
         tasks, backend.sum(on_rows.segment_sums, tasks, then=score), strict=True
     ):
         found[task.node].append(sides)
-    return [_choice(models, loss, node, found[node.node], tested) for node in nodes]
+    ranked = [_ranked(found[node.node]) for node in nodes]
+    if test is None:
+        return [own[0] if own else None for own in ranked]
+    if test.kind == "likelihood":
+        return [
+            _with_chance(own[0], _likelihood_chance(models, loss, node, own[0])) if own else None
+            for node, own in zip(nodes, ranked, strict=True)
+        ]
+    return _first_significant(backend, models, loss, nodes, ranked, test)
+
+
+def _ranked(found: Sequence[Sides]) -> list[Sides]:
+    """The best candidates of a node's columns, the best gain first; ties by column."""
+    left = sorted(found, key=lambda sides: sides.split.column)
+    out: list[Sides] = []
+    while left:
+        best = max(sides.rank for sides in left)
+        first = next(own for own in left if own.rank >= best - TIE * abs(best))
+        left.remove(first)
+        out.append(first)
+    return out
+
+
+def _first_significant(
+    backend: Backend,
+    models: LinearModels,
+    loss: Loss,
+    nodes: Sequence[Shortlist],
+    ranked: Sequence[Sequence[Sides]],
+    test: Test,
+) -> list[Sides | None]:
+    """Of every node's candidates, best gain first, the first that is significant.
+
+    If there is none, that with the smallest p-value. Each round tests one candidate of all nodes
+    that have not found theirs.
+    """
+    chosen: list[Sides | None] = [None] * len(nodes)
+    for rank in range(max(map(len, ranked), default=0)):
+        waiting = [
+            k
+            for k, own in enumerate(ranked)
+            if rank < len(own) and not _is_significant(chosen[k], test.level)
+        ]
+        tested = [_tested(nodes[k], ranked[k][rank]) for k in waiting]
+        chances = robust_chances(backend, models, loss, tested, test.is_grouped)
+        for k, p_value in zip(waiting, chances, strict=True):
+            before = chosen[k]
+            if before is None or p_value < before.split.p_value:
+                chosen[k] = _with_chance(ranked[k][rank], p_value)
+    return chosen
+
+
+def _is_significant(sides: Sides | None, level: float) -> bool:
+    return sides is not None and sides.split.p_value <= level
+
+
+def _tested(node: Shortlist, sides: Sides) -> Tested:
+    n_columns = sum(own.n_splits > 0 for own in node.choices.values())
+    choices = node.choices[sides.split.column]
+    return Tested(node.node, node.model, sides.split, sides.sums, choices, n_columns)
+
+
+def _with_chance(sides: Sides, p_value: float) -> Sides:
+    return replace(sides, split=replace(sides.split, p_value=p_value))
 
 
 def _segments(splits: Sequence[Split]) -> tuple[on_rows.BinSets, Floats]:
@@ -118,48 +191,30 @@ def _best_sides(
     unions = segments.combined(np.concatenate([members, 1.0 - members, everything]))
     objective = models.side_objectives(model, unions)
     gains = objective[-1] - objective[:n] - objective[n : 2 * n]
-    best = int(np.argmax(gains))
+    ranks = gains
+    if models.tested is not None:
+        ranks = np.array(
+            [_gain_of_tested(models, model, unions.take([k, n + k])) for k in range(n)]
+        )
+    best = int(np.argmax(ranks))
     both = [best, n + best]
     split = replace(splits[best], gain=float(gains[best]))
-    return Sides(split, unions.take(both), objective[both])
+    return Sides(split, unions.take(both), objective[both], float(ranks[best]))
 
 
-def _choice(
-    models: LinearModels, loss: Loss, node: Shortlist, found: Sequence[Sides], tested: bool
-) -> Sides | None:
-    if not found:
-        return None
-    best = max(sides.split.gain for sides in found)
-    good = [sides for sides in found if sides.split.gain >= best - TIE * abs(best)]
-    chosen = min(good, key=lambda sides: sides.split.column)
-    if not tested:
-        return chosen
-    p_value = _p_value(models, loss, node, chosen)
-    return replace(chosen, split=replace(chosen.split, p_value=p_value))
+def _gain_of_tested(models: LinearModels, model: NodeModel, sides: on_rows.SegmentSums) -> float:
+    difference = models.contrast(model, sides).difference
+    return 0.5 * float(difference @ difference)
 
 
-def _p_value(models: LinearModels, loss: Loss, node: Shortlist, sides: Sides) -> float:
+def _likelihood_chance(models: LinearModels, loss: Loss, node: Shortlist, sides: Sides) -> float:
     weight = sides.sums.statistics[:, 1]
     smaller = models.side_fit(node.model, sides.sums, int(np.argmin(weight)))
     shares = smaller.quadratic.shrinkage()
     left_over = float(weight.sum() - 2 * shares.sum())
     if left_over <= 0:
         return 1.0  # no more rows than parameters: they say nothing
-    dispersion = loss.dispersion(max(float(sides.objective.sum()), 0.0) / left_over)
-    return chance(sides.split.gain, dispersion, shares, node.n_candidates)
-
-
-def chance(gain: float, dispersion: float, shares: Floats, n_candidates: float) -> float:
-    """Probability that the best of many splits gains this much where none is true.
-
-    >>> round(chance(gain=1.92, dispersion=1.0, shares=np.ones(1), n_candidates=1), 3)
-    0.05
-    """
-    if gain <= 0 or not shares.any():
-        return 1.0
-    if dispersion <= 0:
-        return 0.0
-    total, squares = float(shares.sum()), float((shares**2).sum())
-    degrees, unit = total**2 / squares, squares / total
-    # The upper tail of chi-squared with d degrees of freedom is that of gamma with d / 2.
-    return min(1.0, n_candidates * float(gammaincc(degrees / 2, gain / dispersion / unit)))
+    total, gain = float(sides.objective.sum()), sides.split.gain
+    unit = dispersion(loss, total, node.model.pearson - 2.0 * gain, 0.0, left_over)
+    n_candidates = sum(own.n_splits for own in node.choices.values())
+    return chance(gain, unit, shares, n_candidates)

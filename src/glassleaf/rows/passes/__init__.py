@@ -9,9 +9,9 @@ Passes marked ``in_slices`` may run on slices of these rows (see ``rows.slices``
 a ``span``.
 
 There is a module per kind of pass: ``models`` (loss, gradient, Hessian; ``segments`` has them of
-several sets of rows at once), ``bins`` (sums per bin) and ``routing``. ``data`` are the rows
-themselves, ``statistics`` what is known of them before their model, ``hinges`` columns made of
-others, ``custom`` the passes of models of your own.
+several sets of rows at once, ``scatter`` how gradients vary), ``bins`` (sums per bin) and
+``routing``. ``data`` are the rows themselves, ``statistics`` what is known of them before their
+model, ``hinges`` columns made of others, ``custom`` the passes of models of your own.
 
 Dense columns are standardized over all rows. Where those of a node lie so far out or so close
 together that sums of squares would lose digits, ``move_dense`` puts them into the node's own units.
@@ -91,6 +91,7 @@ from glassleaf.rows.passes.routing import (
     rename,
     route,
 )
+from glassleaf.rows.passes.scatter import Scatter, ScatterTask, group_scatter, row_scatter
 from glassleaf.rows.passes.segments import (
     BorderRows,
     BorderTask,
@@ -149,6 +150,8 @@ __all__ = [
     "RouteTask",
     "RowModel",
     "Rows",
+    "Scatter",
+    "ScatterTask",
     "SegmentSums",
     "SegmentTask",
     "SquaresTask",
@@ -168,6 +171,7 @@ __all__ = [
     "column_products",
     "stored_hinges",
     "fit_custom",
+    "group_scatter",
     "held_loss",
     "merge",
     "model_sums",
@@ -177,6 +181,7 @@ __all__ = [
     "rename",
     "residual_squares",
     "route",
+    "row_scatter",
     "segment_sums",
     "set_hinges",
     "set_custom_gradients",

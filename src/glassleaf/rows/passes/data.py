@@ -30,6 +30,7 @@ class Rows:
     vectors: Floats
     fold: NDArray[np.uint8] | None = None  # which rows are left out together
     held: Floats | None = None  # weights of the rows that are set aside, which have none meanwhile
+    group: NDArray[np.int64] | None = None  # which rows belong together
 
     @property
     def n_kept(self) -> int:

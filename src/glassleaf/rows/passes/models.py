@@ -48,12 +48,14 @@ class ModelSums:
     loss: float
     gradient: Floats  # (outputs, kept columns + 1)
     hessian: Floats | None  # (pairs of outputs, kept columns + 1, kept columns + 1)
+    pearson: float = 0.0  # squared slopes over curvatures, where these tell of overdispersion
 
     def __add__(self, other: ModelSums) -> ModelSums:
         return ModelSums(
             self.loss + other.loss,
             self.gradient + other.gradient,
             both_or_none(np.add, self.hessian, other.hessian),
+            self.pearson + other.pearson,
         )
 
 
@@ -140,7 +142,7 @@ def sums_of_rows(
     is_ours = type(loss) in _KERNEL_OF_LOSS  # one derived from it may have other derivatives
     total = _sums_in_one_kernel if is_ours else _sums_of_any_loss
     here = (rows, start, stop)
-    value, gradient, curvature = total(*here, model, loss, with_hessian)
+    value, gradient, curvature, pearson = total(*here, model, loss, with_hessian)
     if not with_hessian:
         return ModelSums(value, gradient, None)
     if loss.n_outputs == 1:
@@ -149,17 +151,24 @@ def sums_of_rows(
         hessian = _hessian_of_shares(*here, curvature, loss.n_outputs)
     else:
         hessian = _grams(*here, curvature, np.arange(curvature.shape[1]))
-    return ModelSums(value, gradient, hessian)
+    return ModelSums(value, gradient, hessian, pearson)
 
 
 def _sums_of_any_loss(
     rows: Rows, start: int, stop: int, model: RowModel, loss: Loss, with_hessian: bool
-) -> tuple[float, Floats, Floats]:
-    """Loss and gradient, and the curvature of every row, without its weight, if asked for."""
+) -> tuple[float, Floats, Floats, float]:
+    """Loss and gradient; the curvature of every row, without its weight, if asked for; Pearson's.
+
+    The latter is summed where there are curvatures and counts may be overdispersed.
+    """
     weight = rows.weight[start:stop]
     value, slope, curvature = derivatives(rows, start, stop, model, loss, with_hessian)
     gradient = column_sums(rows, start, stop, slope * weight[:, None])
-    return float(np.dot(weight, value)), gradient, curvature
+    pearson = 0.0
+    if with_hessian and loss.is_overdispersed:
+        ratio = np.divide(slope, curvature, out=np.zeros_like(slope), where=curvature > 0)
+        pearson = float(np.dot(weight, (slope * ratio)[:, 0]))
+    return float(np.dot(weight, value)), gradient, curvature, pearson
 
 
 def column_sums(rows: Rows, start: int, stop: int, factors: Floats) -> Floats:
@@ -178,14 +187,14 @@ _KERNEL_OF_LOSS: dict[type[Loss], Callable[..., float]] = {
 
 def _sums_in_one_kernel(
     rows: Rows, start: int, stop: int, model: RowModel, loss: Loss, with_hessian: bool
-) -> tuple[float, Floats, Floats]:
+) -> tuple[float, Floats, Floats, float]:
     n_outputs = loss.n_outputs
     gradient = np.empty((n_outputs, rows.n_kept + 1))
     n_curved = stop - start if with_hessian else 0
     curvature = np.empty((n_curved, n_outputs * (n_outputs + 1) // 2))
     given = (rows.dense, *rows.sparse.arrays, rows.target, rows.weight, *model, FAR_WRONG)
     value = _KERNEL_OF_LOSS[type(loss)](*given, start, stop, gradient, curvature)
-    return value, gradient, curvature
+    return value, gradient, curvature, 0.0
 
 
 def _hessian_of_shares(
@@ -268,6 +277,29 @@ def _put_dense(gram: Floats, of_dense: Floats) -> None:
     n_dense = len(of_dense) - 1
     gram[:n_dense, :n_dense] = of_dense[:-1, :-1]
     gram[-1, :n_dense], gram[-1, -1] = of_dense[-1, :-1], of_dense[-1, -1]
+
+
+def gradient_products(rows: Rows, start: int, stop: int, model: RowModel, loss: Loss) -> Floats:
+    """Sum of the outer products of the rows' gradients by all parameters, output by output."""
+    n_outputs, size = loss.n_outputs, rows.n_kept + 1
+    weight = rows.weight[start:stop]
+    _, slope, _ = derivatives(rows, start, stop, model, loss)
+    if n_outputs == 1:
+        with np.errstate(over="ignore"):  # of a count that a long step led far astray
+            squares = (slope[:, 0] * weight) ** 2
+        return _symmetric(_gram(rows, start, stop, squares))
+    first, second = np.tril_indices(n_outputs)
+    squares = slope[:, first] * slope[:, second] * weight[:, None]  # times the weight once more
+    grams = _grams(rows, start, stop, squares, np.arange(len(first)))
+    out = np.empty((n_outputs, size, n_outputs, size))
+    for gram, one, other in zip(map(_symmetric, grams), first, second, strict=True):
+        out[one, :, other] = out[other, :, one] = gram
+    return out.reshape(n_outputs * size, -1)
+
+
+def _symmetric(lower: Floats) -> Floats:
+    """A matrix of which only the lower triangle counts, in full."""
+    return np.tril(lower) + np.tril(lower, -1).T
 
 
 class HeldLossTask(NamedTuple):

@@ -31,7 +31,7 @@ def route(rows: Rows, task: RouteTask) -> None:
         to_left |= (side == NEITHER) & (rows.dense[start:stop, task.place] <= task.last_left)
     order = np.concatenate([np.flatnonzero(to_left), np.flatnonzero(~to_left)])
     here = slice(start, stop)
-    for own in (rows.dense, rows.target, rows.weight, rows.fold, rows.held):
+    for own in (rows.dense, rows.target, rows.weight, rows.fold, rows.held, rows.group):
         if own is not None:
             own[here] = np.take(own[here], order, axis=0)
     if rows.n_sparse:

@@ -19,6 +19,7 @@ from glassleaf.rows.passes.data import (
     Rows,
     Span,
     column_work,
+    copy_rows,
     sets_of_rows,
 )
 from glassleaf.rows.passes.models import (
@@ -36,7 +37,7 @@ from glassleaf.rows.slices import in_slices
 Floats = NDArray[np.float64]
 
 # Work, in units of a dense column of a row: to find a row's set, and to begin with a set of rows.
-_COPY_WORK = 60.0
+COPY_WORK = 60.0
 _SET_WORK = 200_000.0
 
 
@@ -105,7 +106,7 @@ class SegmentTask(NamedTuple):
 
 def _row_work(rows: Rows, task: SegmentTask) -> float:
     of_model = derivative_work(rows, task.loss) + hessian_work(rows, task.loss)
-    return _COPY_WORK + 8 * column_work(rows) + of_model
+    return COPY_WORK + 8 * column_work(rows) + of_model
 
 
 def _slice_work(rows: Rows, task: SegmentTask) -> float:
@@ -139,7 +140,7 @@ class MovedTask(NamedTuple):
     span: Span | None = None
 
 
-@in_slices(row_work=lambda rows, task: _COPY_WORK, slice_work=lambda rows, task: 2 * _SET_WORK)
+@in_slices(row_work=lambda rows, task: COPY_WORK, slice_work=lambda rows, task: 2 * _SET_WORK)
 def moved_sums(rows: Rows, task: MovedTask) -> SegmentSums:
     """Sums of the rows that a new border moves from right to left, and from left to right."""
     start, stop = rows.span_of(task)
@@ -154,7 +155,7 @@ def _sums_of_sets(
 ) -> SegmentSums:
     statistics, sums = [], []
     for own_places in places:
-        own = _copy(rows, start, own_places)
+        own = copy_rows(rows, start, own_places)
         statistics.append(statistics_of(own, 0, len(own_places), loss))
         sums.append(sums_of_rows(own, 0, len(own_places), model, loss, with_hessian=True))
     return SegmentSums(
@@ -163,16 +164,6 @@ def _sums_of_sets(
         np.array([one.gradient for one in sums]),
         np.array([one.hessian for one in sums]),
     )
-
-
-def _copy(rows: Rows, start: int, places: NDArray[np.intp]) -> Rows:
-    """The rows ``start + places`` as those of node 0, without what only a search needs."""
-    dense, target, weight = (
-        np.take(own[start:], places, axis=0) for own in (rows.dense, rows.target, rows.weight)
-    )
-    sparse = rows.sparse.taken(start, places) if rows.n_sparse else rows.sparse
-    spans = {0: (0, len(places))}
-    return Rows(dense, sparse, rows.n_sparse, target, weight, [], spans, np.zeros((0, 0)))
 
 
 @dataclass(frozen=True)
@@ -205,13 +196,13 @@ class BorderTask(NamedTuple):
     span: Span | None = None
 
 
-@in_slices(row_work=lambda rows, task: _COPY_WORK)
+@in_slices(row_work=lambda rows, task: COPY_WORK)
 def border_rows(rows: Rows, task: BorderTask) -> BorderRows:
     """The rows in bins on either side of a border, with their dense column ``place``."""
     start, stop = rows.span_of(task)
     side = sets_of_rows(rows, start, stop, task.sides)
     near = np.flatnonzero(side != NEITHER)
-    own = _copy(rows, start, near)
+    own = copy_rows(rows, start, near)
     on_left, _, _ = derivatives(own, 0, len(near), task.left, task.loss)
     on_right, _, _ = derivatives(own, 0, len(near), task.right, task.loss)
     value = np.ascontiguousarray(own.dense[:, task.place])

@@ -72,7 +72,9 @@ def _headline(explanation: ModelExplanation) -> str:
 def _branches(explanation: ModelExplanation, node: NodeExplanation, indent: str) -> list[str]:
     if node.split is None:
         return []
-    lines, note = [], f"   (gain {words.number(node.split.gain, 4)})"
+    p = node.split.p_value
+    tested = "" if p is None else f", {words.p_value(p)}"
+    lines, note = [], f"   (gain {words.number(node.split.gain, 4)}{tested})"
     for child_id, condition in node.split.sides:
         child = explanation.nodes[child_id]
         end = f": leaf {child.leaf} ({child.rows:,} rows)" if child.leaf else ""
@@ -125,8 +127,16 @@ def _leaf(explanation: ModelExplanation, leaf: NodeExplanation, max_terms: int |
     return [
         f"Leaf {leaf.leaf}: {leaf.rule_text}",
         f"  {rows}, {target_text(explanation, leaf.target)}",
+        *_refused(leaf),
         *(f"  {text}" for text in score_texts(explanation, leaf, max_terms)),
     ]
+
+
+def _refused(leaf: NodeExplanation) -> list[str]:
+    if leaf.refused is None:
+        return []
+    feature, p = words.name(leaf.refused.feature), words.p_value(leaf.refused.p_value)
+    return [f"  not split further: the best split, on {feature}, may be chance ({p})"]
 
 
 def target_text(explanation: ModelExplanation, target: Sequence[float]) -> str:

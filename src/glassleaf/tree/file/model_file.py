@@ -164,6 +164,13 @@ def check_structure(document: Document) -> None:
     )
     if "candidates" in document:
         _check_candidates(columns, tree, document["candidates"])
+        _check_tests(columns, document["seen"])
+
+
+def _check_tests(columns: list[Document], seen: Document) -> None:
+    _require(("p_value" in seen) == ("refused" in seen), "the tests of splits are not complete")
+    fits = all(column < len(columns) for column in seen.get("refused", ()))
+    _require(fits, "a refused split is on a column that does not exist")
 
 
 def _n_pairs(first_hinge: list[int]) -> int:
