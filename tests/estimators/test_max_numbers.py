@@ -170,8 +170,7 @@ def test_a_file_keeps_the_short_model(rng, tmp_path):
     again = load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert again.complexity_.total == model.complexity_.total
-    with pytest.raises(AttributeError, match="comes from a file"):
-        again.at(numbers=5)
+    assert again.at(numbers=5).tree_ == model.at(numbers=5).tree_
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 9, 30])
@@ -194,5 +193,5 @@ def test_wrong_numbers_are_refused(rng):
         with pytest.raises(ValueError, match=f"leave {next(iter(other))} out"):
             ModelTreeRegressor(max_numbers=9, **other).fit(X, score)
     model = ModelTreeRegressor(**PLAIN, max_numbers=None).fit(X, score)
-    with pytest.raises(AttributeError, match="without max_numbers"):
+    with pytest.raises(AttributeError, match="max_numbers=None"):
         _ = model.path_

@@ -17,6 +17,7 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
 COMMON = {"max_depth": 2, "curves": True, "categorical_features": zoo.NAMES[4:], "n_jobs": 1}
+WHOLE = {"max_numbers": None, "coef_digits": None, "round_thresholds": False, **COMMON}
 
 
 def main():
@@ -24,18 +25,24 @@ def main():
     table, score = zoo.training_table(rng, 2000)
     score = score + zoo.bend(table) - 1.0
     later = zoo.later_table(rng, 40)
-    classifier = ModelTreeClassifier(leaf_transform="winsor", significance=None, **COMMON)
-    regressor = ModelTreeRegressor(loss="poisson", leaf_transform="rank", clamp=False, **COMMON)
+    classifier = ModelTreeClassifier(leaf_transform="winsor", significance=None, **WHOLE)
+    regressor = ModelTreeRegressor(loss="poisson", leaf_transform="rank", clamp=False, **WHOLE)
     for name, model, kind in (
         ("classifier", classifier, "binary"),
         ("regressor", regressor, "poisson"),
     ):
-        path = FOLDER / f"model_v4_{name}.json"
         model.fit(table, zoo.target(kind, score, rng))
         model.model_ = replace(model.model_, tree=zoo.with_limits(model, later))
-        model.save(path)
-        beside = {"rows": zoo.rows_of(later), "expected": zoo.predicted(model, later).tolist()}
-        path.with_suffix(".predictions").write_text(json.dumps(beside, indent=1) + "\n")
+        write(name, model, later)
+    path = ModelTreeRegressor(max_numbers=20, **COMMON | {"curves": False, "max_depth": 1})
+    write("path", path.fit(table, zoo.target("squared_error", score, rng)), later)
+
+
+def write(name, model, later):
+    path = FOLDER / f"model_v4_{name}.json"
+    model.save(path)
+    beside = {"rows": zoo.rows_of(later), "expected": zoo.predicted(model, later).tolist()}
+    path.with_suffix(".predictions").write_text(json.dumps(beside, indent=1) + "\n")
 
 
 if __name__ == "__main__":

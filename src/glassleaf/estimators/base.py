@@ -169,8 +169,8 @@ class ModelTree(Deployable, BaseEstimator):
         path = fitted_model(self).path
         if path is None:
             raise AttributeError(
-                "There is no path: the model was fitted without max_numbers, or comes from a file."
-                " Fit with max_numbers='auto', or with a number."
+                "There is no path: the model was fitted with max_numbers=None, or its file holds"
+                " none. Fit with max_numbers='auto', or with a number."
             )
         return path
 

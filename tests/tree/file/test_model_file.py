@@ -139,6 +139,76 @@ def test_class_weights_by_label_come_back(tmp_path, rng):
     assert saved(model, tmp_path).class_weight == {0: 1.0, 1: 2.5}
 
 
+# --- the path ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "binary", "multiclass", "no split", "no terms"])
+def test_the_path_comes_back(tmp_path, kind):
+    case = zoo.case(kind)
+    loaded = saved(case.model, tmp_path)
+    assert loaded.path_ == case.model.path_
+    assert loaded.model_.path.whole == case.model.model_.path.whole
+    for numbers in (1, 8, 25, 10**6):
+        one, other = case.model.at(numbers=numbers), loaded.at(numbers=numbers)
+        assert other.tree_ == one.tree_ and other.complexity_ == one.complexity_
+        expected = zoo.predicted(one, case.table)
+        np.testing.assert_array_equal(zoo.predicted(other, case.table), expected)
+        assert other.export_text() == one.export_text()
+
+
+def test_a_shorter_model_is_saved_with_the_path(tmp_path):
+    model = zoo.case("binary").model
+    short = saved(model.at(numbers=8), tmp_path)
+    assert short.tree_ == model.at(numbers=8).tree_ and short.path_ == model.path_
+
+
+def test_a_file_without_a_path_says_so():
+    document = json.loads((FIXTURES / "model_v4_path.json").read_text())
+    del document["path"]
+    with pytest.raises(AttributeError, match="its file holds none"):
+        from_text(json.dumps(document)).at(numbers=10)
+
+
+WRONG_PATHS = {
+    "no steps": ("steps", None),
+    "steps of nothing": ("steps", "numbers", []),
+    "steps that lack their losses": ("steps", "loss", [0.0]),
+    "entries that begin late": ("steps", "first_entry", 0, 1),
+    "entries that end early": ("steps", "first_entry", -1, 3),
+    "entries that run backwards": ("steps", "first_entry", 2, 10**6),
+    "a node out of range": ("steps", "node", 0, 3),
+    "a node before the first": ("steps", "node", 0, -1),
+    "an output out of range": ("steps", "output", 0, 1),
+    "a term out of range": ("steps", "term", 0, 10**6),
+    "a value that is NaN": ("steps", "value", 0, "nan"),
+    "values whose sum is no number": ("steps", "value", slice(1, 3), [1.7e308, 1.7e308]),
+    "a value at infinity": ("steps", "value", 0, "-inf"),
+    "limits upside down": ("steps", "limit_low", 1, 1e9),
+    "a limit that is NaN": ("steps", "limit_high", 0, "nan"),
+    "numbers below zero": ("steps", "numbers", 0, -1),
+    "fewer values than nodes": ("steps", "value", []),
+    "no tree": ("tree", None),
+    "a cycle": ("tree", "left", 0, 0),
+    "a column out of range": ("tree", "feature", 0, 99),
+    "models of too few terms": ("tree", "coef", 0, 0, [1.0]),
+    "half a training record": ("seen", None),
+    "a candidate at a leaf": ("candidates", "node", 0, 2),
+    "more than a path": ("path", {}),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_PATHS)
+def test_a_damaged_path_is_an_error(name):
+    document = json.loads((FIXTURES / "model_v4_path.json").read_text())
+    from_text(json.dumps(document))
+    *where, value = WRONG_PATHS[name]
+    put(document["path"], where, value)
+    if value is None:
+        del document["path"][where[0]]
+    with pytest.raises(ModelFileError, match="no intact model file"):
+        from_text(json.dumps(document))
+
+
 # --- what cannot be saved ------------------------------------------------------------------------
 
 
@@ -518,7 +588,10 @@ def test_a_truncated_file_is_an_error(text, share):
 
 
 def either_an_error_or_a_model(content):
-    """A model that predicts, and whose scorer agrees, or ``ModelFileError``, and nothing else."""
+    """A model that predicts, and whose scorer agrees, or ``ModelFileError``, and nothing else.
+
+    If it has a path, the models on it predict as well.
+    """
     try:
         model = from_text(content)
     except ModelFileError:
@@ -537,6 +610,9 @@ def either_an_error_or_a_model(content):
         found = zoo.predicted(model, table)
         scorer = model.scorer()
         one_by_one = np.array([scorer(row) for row in rows])
+        if model.model_.path is not None:
+            assert all(step.what is not None for step in model.path_)
+            zoo.predicted(model.at(numbers=25), table)
     np.testing.assert_allclose(one_by_one, found, rtol=1e-6, atol=1e-6 * np.abs(found).max())
 
 
@@ -580,7 +656,7 @@ VALUES = st.recursive(
 @given(st.data())
 def test_values_changed_at_random(data):
     names = ["model_v1_classifier.json", "model_v2_classifier.json", "model_v3_regressor.json",
-             "model_v4_classifier.json"]  # fmt: skip
+             "model_v4_classifier.json", "model_v4_path.json"]  # fmt: skip
     name = data.draw(st.sampled_from(names))
     document = json.loads((FIXTURES / name).read_text())
     # Terms as often as all the rest: records are long, and predictions do not read them.

@@ -54,8 +54,10 @@ def check(value: Any, schema: Schema, root: Schema, where: str = "") -> None:
 
 
 def resolve(reference: str, root: Schema) -> Schema:
-    """The definition that ``#/$defs/name`` refers to."""
-    found: Schema = root["$defs"][reference.removeprefix("#/$defs/")]
+    """The part of the schema that ``#/$defs/name`` and the like refer to."""
+    found = root
+    for name in reference.removeprefix("#/").split("/"):
+        found = found[name]
     return found
 
 

@@ -24,7 +24,7 @@ FORMAT = "glassleaf model"
 VERSION = 4
 
 _LEAF = -1
-_PARTS = ("terms", "tree", "seen", "candidates")
+_PARTS = ("terms", "tree", "seen", "candidates", "steps")
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -111,6 +111,8 @@ def _decoded(document: Document) -> Document:
         for name, annotation in arrays(part).items():
             if annotation["dtype"] == "float64" and name in out[part]:
                 out[part][name] = _floats(out[part][name])
+    if "path" in document:
+        out["path"] = _decoded(document["path"])
     return out
 
 
@@ -123,14 +125,15 @@ def _floats(values: Any) -> Any:
 
 
 def array_parts(document: Document) -> list[str]:
-    """The parts of a document that hold arrays."""
+    """The parts of a document, or of its path, that hold arrays."""
     return [part for part in _PARTS if part in document]
 
 
 def arrays(part: str) -> dict[str, Any]:
     """The arrays of such a part, with the axes and types that the schema gives them."""
-    properties = model_schema(VERSION)["properties"][part]["properties"]
-    return {name: entry for name, entry in properties.items() if "axes" in entry}
+    parts = model_schema(VERSION)["properties"]
+    described = (parts["path"]["properties"] if part == "steps" else parts)[part]
+    return {name: entry for name, entry in described["properties"].items() if "axes" in entry}
 
 
 # --- do the arrays fit together? -----------------------------------------------------------------
@@ -138,9 +141,8 @@ def arrays(part: str) -> dict[str, Any]:
 
 def check_structure(document: Document) -> None:
     """Raise ``ModelFileError`` unless every position of the arrays leads somewhere."""
-    columns, terms, tree = document["columns"], document["terms"], document["tree"]
+    columns, terms = document["columns"], document["terms"]
     sizes = {
-        "node": len(tree["left"]),
         "column": len(columns),
         "column and end": len(columns) + 1,
         "term": terms["n_terms"],
@@ -148,15 +150,19 @@ def check_structure(document: Document) -> None:
         "output": _check_outputs(document),
         "class": 1 if document["classes"] is None else len(document["classes"]["values"]),
     }
-    if "candidates" in document:
-        sizes["candidate and end"] = len(document["candidates"]["node"]) + 1
-    for part in array_parts(document):
-        for name, annotation in arrays(part).items():
-            if name in document[part]:
-                _check_shape(document[part][name], annotation["axes"], sizes, f"{part}.{name}")
-    _require(sizes["node"] >= 1, "the tree has no node")
+    _check_shapes(document, sizes)
     _check_columns(columns)
     _check_terms(columns, terms)
+    _check_tree(columns, document)
+    if "path" in document:
+        _check_shapes(document["path"], sizes)
+        _check_tree(columns, document["path"])
+        _check_steps(document["path"], sizes)
+
+
+def _check_tree(columns: list[Document], document: Document) -> None:
+    """The tree of a document, or of its path, with its training record."""
+    tree = document["tree"]
     _check_nodes(columns, tree)
     _check_models(tree)
     _require(
@@ -210,6 +216,20 @@ def _check_labels(labels: Document) -> None:
         least = -(2 ** (bits - 1)) if labels["dtype"][0] == "i" else 0
         fits = all(least <= value < least + 2**bits for value in labels["values"])
         _require(fits, f"labels are out of the range of {labels['dtype']}")
+
+
+def _check_shapes(document: Document, sizes: dict[str, int]) -> None:
+    """Every array of a document, or of its path, has the size of its axes."""
+    sizes = {**sizes, "node": len(document["tree"]["left"])}
+    if "candidates" in document:
+        sizes["candidate and end"] = len(document["candidates"]["node"]) + 1
+    if "steps" in document:
+        sizes["step and end"] = len(document["steps"]["numbers"]) + 1
+    for part in array_parts(document):
+        for name, annotation in arrays(part).items():
+            if name in document[part]:
+                _check_shape(document[part][name], annotation["axes"], sizes, f"{part}.{name}")
+    _require(sizes["node"] >= 1, "the tree has no node")
 
 
 def _check_shape(values: Any, axes: list[str], sizes: dict[str, int], where: str) -> None:
@@ -312,10 +332,8 @@ def _check_split(columns: list[Document], tree: Document, node: int) -> None:
 
 
 def _check_candidates(columns: list[Document], tree: Document, candidates: Document) -> None:
-    first_point = candidates["first_point"]
-    ascending = all(a <= b for a, b in zip(first_point, first_point[1:], strict=False))
     _require(
-        ascending and first_point[:1] == [0] and first_point[-1] == len(candidates["position"]),
+        _are_parts(candidates["first_point"], len(candidates["position"])),
         "the points of candidates begin or end wrongly",
     )
     for k, (node, feature) in enumerate(
@@ -338,11 +356,38 @@ def _check_models(tree: Document) -> None:
         _require(all(map(math.isfinite, numbers)), f"the model of node {node} is not finite")
         clamps = zip(tree["clamp_low"][node], tree["clamp_high"][node], strict=True)
         _require(all(low <= high for low, high in clamps), f"clamps of node {node} are no ranges")
-        limits = zip(tree["score_low"][node], tree["score_high"][node], strict=True)
-        are_ranges = all(
-            low <= high and low < math.inf and high > -math.inf for low, high in limits
-        )
+        are_ranges = all(map(_is_range, tree["score_low"][node], tree["score_high"][node]))
         _require(are_ranges, f"limits of node {node} are no ranges")
+
+
+def _is_range(low: float, high: float) -> bool:
+    """Whether some number lies between."""
+    return low <= high and low < math.inf and high > -math.inf
+
+
+def _check_steps(path: Document, sizes: dict[str, int]) -> None:
+    steps, n_nodes = path["steps"], len(path["tree"]["left"])
+    first = steps["first_entry"]
+    _require(len(first) > 1, "the path has no step")
+    _require(_are_parts(first, len(steps["node"])), "entries of the path begin or end wrongly")
+    for name, least, end in (
+        ("node", 0, n_nodes),
+        ("output", 0, sizes["output"]),
+        ("term", -1, sizes["term"]),
+    ):
+        inside = all(least <= position < end for position in steps[name])
+        _require(inside, f"a {name} of the path is out of range")
+    for k, (start, stop) in enumerate(zip(first, first[1:], strict=False)):
+        total = sum(map(abs, steps["value"][start:stop]))
+        _require(math.isfinite(total), f"the model of step {k} is not finite")
+    are_ranges = all(map(_is_range, steps["limit_low"], steps["limit_high"]))
+    _require(are_ranges, "limits of a step are no range")
+
+
+def _are_parts(first: list[int], n: int) -> bool:
+    """Whether these positions, and the end, cut n entries into parts."""
+    ascend = all(before <= after for before, after in zip(first, first[1:], strict=False))
+    return ascend and first[:1] == [0] and first[-1] == n
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -351,7 +396,7 @@ def _check_models(tree: Document) -> None:
 def to_text(document: Document) -> str:
     """A document as the text of a model file; fails where reading it back would."""
     encoded = {
-        part: {name: _encoded(value) for name, value in entry.items()} if part in _PARTS else entry
+        part: _encoded(entry) if part in (*_PARTS, "path") else entry
         for part, entry in document.items()
     }
     text = json.dumps(encoded, allow_nan=False, indent=1, check_circular=False)
@@ -360,6 +405,8 @@ def to_text(document: Document) -> str:
 
 
 def _encoded(values: Any) -> Any:
+    if isinstance(values, dict):
+        return {name: _encoded(value) for name, value in values.items()}
     if isinstance(values, list):
         return [_encoded(value) for value in values]
     if isinstance(values, float) and not math.isfinite(values):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -17,6 +17,7 @@ from glassleaf.tables.table import Column
 from glassleaf.tree import plain
 from glassleaf.tree.file.model_file import FORMAT, VERSION, Document, arrays
 from glassleaf.tree.fitted import FittedModel
+from glassleaf.tree.path import Path, Step
 from glassleaf.tree.plain import PlainModel
 from glassleaf.tree.tree import Candidates, TrainingRecord, Tree
 
@@ -24,6 +25,9 @@ _CRITERIA: dict[str, Any] = {
     kind.__name__: kind
     for kind in (criteria.GradientGain, criteria.InformationGain, criteria.VarianceReduction)
 }
+# What a step of a path holds: single values, and arrays with one place per entry.
+_OF_STEPS = ("numbers", "loss", "validated", "error")
+_OF_ENTRIES = ("node", "output", "term", "value")
 _CLASS_LOSSES = (losses.BinaryLogLoss, losses.MulticlassLogLoss)
 
 
@@ -40,7 +44,31 @@ def to_document(model: FittedModel, written_by: str) -> Document:
         "written_by": written_by,
         "estimator": {"class": model.estimator, "parameters": parameters},
         **predicts,
+        **({} if model.path is None else {"path": _path(model.path)}),
     }
+
+
+def _path(path: Path) -> Document:
+    steps = path.steps
+    limits = np.array([step.limits or (-np.inf, np.inf) for step in steps])
+    by_step = {name: [getattr(step, name) for step in steps] for name in _OF_STEPS}
+    entries = {name: _joined(steps, name) for name in _OF_ENTRIES}
+    sizes = [len(step.node) for step in steps]
+    return {
+        "tree": _lists(path.whole, "tree"),
+        **_record(path.whole),
+        "steps": {
+            **by_step,
+            "limit_low": limits[:, 0].tolist(),
+            "limit_high": limits[:, 1].tolist(),
+            "first_entry": [0, *np.cumsum(sizes).tolist()],
+            **entries,
+        },
+    }
+
+
+def _joined(steps: Sequence[Step], name: str) -> list[Any]:
+    return [entry for step in steps for entry in getattr(step, name).tolist()]
 
 
 def model_document(model: FittedModel) -> Document:
@@ -172,28 +200,55 @@ def from_document(document: Document) -> FittedModel:
         Column(c["name"], None if c["categories"] is None else tuple(c["categories"]))
         for c in document["columns"]
     )
-    terms = Terms(**_arrays(document, "terms", single), n_terms=document["terms"]["n_terms"])
-    record = None
-    if "seen" in document:
-        candidates = Candidates(**_arrays(document, "candidates", single))
-        record = TrainingRecord(**_arrays(document, "seen", single), candidates=candidates)
-    arrays_of_tree = _arrays(document, "tree", single)
-    tree = Tree(columns=columns, terms=terms, **arrays_of_tree, training_record=record)
+    n_terms = document["terms"]["n_terms"]
+    terms = Terms(**_arrays(document, "terms", {}, single), n_terms=n_terms)
+    tree = _built_tree(document, columns, terms, single)
     return FittedModel(
         estimator=document["estimator"]["class"],
         parameters={
             name: _given(value) for name, value in document["estimator"]["parameters"].items()
         },
         tree=tree,
+        path=_built_path(document["path"], tree, single) if "path" in document else None,
         loss=_built_loss(document["loss"], 0 if classes is None else len(classes)),
         class_array=classes,
         is_named=document["named"],
     )
 
 
-def _arrays(document: Document, part: str, single: bool) -> dict[str, Any]:
+def _built_tree(
+    document: Document, columns: tuple[Column, ...], terms: Terms, single: bool
+) -> Tree:
+    """The tree of a document, or of its path."""
+    sizes, record = {"column": len(columns), "term": terms.n_terms}, None
+    if "seen" in document:
+        candidates = Candidates(**_arrays(document, "candidates", sizes, single))
+        record = TrainingRecord(**_arrays(document, "seen", sizes, single), candidates=candidates)
+    found = _arrays(document, "tree", sizes, single)
+    return Tree(columns=columns, terms=terms, **found, training_record=record)
+
+
+def _built_path(path: Document, tree: Tree, single: bool) -> Path:
+    found = _arrays(path, "steps", {}, single)
+    first, limits = found["first_entry"], zip(found["limit_low"], found["limit_high"], strict=True)
+    steps = []
+    for k, (low, high) in enumerate(limits):
+        own = slice(first[k], first[k + 1])
+        steps.append(
+            Step(
+                **{name: found[name][k].item() for name in _OF_STEPS},
+                **{name: found[name][own] for name in _OF_ENTRIES},
+                limits=None if np.isinf([low, high]).all() else (float(low), float(high)),
+            )
+        )
+    return Path(_built_tree(path, tree.columns, tree.terms, single), tuple(steps))
+
+
+def _arrays(
+    document: Document, part: str, sizes: Mapping[str, int], single: bool
+) -> dict[str, Any]:
+    """The arrays of a part; ``sizes`` are those of axes that numpy may not see."""
     out = {}
-    sizes = {"column": len(document["columns"]), "term": document["terms"]["n_terms"]}
     for name, annotation in arrays(part).items():
         if name not in document[part]:
             continue
