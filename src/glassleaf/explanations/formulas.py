@@ -46,6 +46,14 @@ def link_text(link: str, positive_class: Any) -> str:
     return LINKS[link].format(label=words.name(positive_class))
 
 
+def numbers_text(explanation: ModelExplanation) -> str:
+    """How much there is to read: "41 numbers to read, at most 23 of them for one row"."""
+    total = sum(explanation.numbers.values())
+    most = max(leaf.numbers or 0 for leaf in explanation.leaves)
+    text = f"{total:,} number{'s' * (total != 1)} to read"
+    return text if most == total else f"{text}, at most {most:,} of them for one row"
+
+
 def score_texts(
     explanation: ModelExplanation, leaf: NodeExplanation, max_terms: int | None
 ) -> list[str]:

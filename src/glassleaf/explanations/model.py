@@ -120,7 +120,8 @@ class NodeExplanation(JsonData):
     mean row, before its limits, and ``prediction`` the prediction that follows from it.
     ``coef[k][t]`` belongs to output k and term t. Number j is held within ``clamp[j]``, before its
     hinges are taken; score k is held within ``limits[k]``. ``mean`` and ``spread`` are those of the
-    terms, ``covariance[p]`` that of the two terms ``ModelExplanation.pairs[p]``.
+    terms, ``covariance[p]`` that of the two terms ``ModelExplanation.pairs[p]``. ``numbers`` is how
+    many numbers a prediction in a leaf needs, None for inner nodes.
     """
 
     id: int
@@ -144,6 +145,7 @@ class NodeExplanation(JsonData):
     spread: tuple[float, ...]
     covariance: tuple[float, ...]
     strength: dict[str, float]
+    numbers: int | None
     split: SplitExplanation | None
     refused: RefusedSplit | None
 
@@ -245,7 +247,7 @@ def spread_of(
 def explain_model(model: FittedModel) -> ModelExplanation:
     """Gather the explanation of a fitted tree."""
     tree = model.tree
-    strength = feature_strengths(tree)
+    strength, counted = feature_strengths(tree), count_numbers(tree)
     return ModelExplanation(
         kind=model.kind,
         loss=type(model.loss).__name__,
@@ -257,8 +259,8 @@ def explain_model(model: FittedModel) -> ModelExplanation:
         features=_features(tree, strength),
         terms=all_terms(tree),
         pairs=tuple((one, other) for one, other in tree.terms.pairs.tolist()),
-        nodes=_nodes(model, strength),
-        numbers=count_numbers(tree).parts,
+        nodes=_nodes(model, strength, counted.per_leaf),
+        numbers=counted.parts,
         share_formula=shares_formula(tree),
         parameters=dict(model.parameters),
     )
@@ -316,7 +318,9 @@ def _share(of_features: Floats, j: int) -> float:
     return float(of_features[j]) / total if total > 0 else 0.0
 
 
-def _nodes(model: FittedModel, strength: Floats) -> tuple[NodeExplanation, ...]:
+def _nodes(
+    model: FittedModel, strength: Floats, numbers: dict[int, int]
+) -> tuple[NodeExplanation, ...]:
     tree = model.tree
     center = additive(tree).center
     low, high = (ends.reshape(center.shape) for ends in (tree.score_low, tree.score_high))
@@ -351,6 +355,7 @@ def _nodes(model: FittedModel, strength: Floats) -> tuple[NodeExplanation, ...]:
             spread=tuple(tree.record.spread[node].tolist()),
             covariance=tuple(tree.record.covariance[node].tolist()),
             strength=dict(zip(model.names, strength[node].tolist(), strict=True)),
+            numbers=numbers.get(node),
             split=_split(tree, node),
             refused=_refused(tree, node),
         )

@@ -20,6 +20,7 @@ from glassleaf.explanations.formulas import (
     formula,
     limit_texts,
     link_text,
+    numbers_text,
     scale_texts,
     without_ends,
 )
@@ -240,7 +241,10 @@ def _model_part(explanation: ModelExplanation, origin: str) -> str:
         else "A single formula; no question is asked before."
     )
     link = link_text(explanation.link, explanation.positive_class)
-    return f"{shape} {escaped(link, 500)}.\n\n{escaped(origin, 3000)}"
+    return (
+        f"{shape} {escaped(link, 500)}. There are {numbers_text(explanation)}.\n\n"
+        f"{escaped(origin, 3000)}"
+    )
 
 
 def _data_part(explanation: ModelExplanation, said: str) -> str:

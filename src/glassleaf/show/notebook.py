@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import bare_formula, link_text
+from glassleaf.explanations.formulas import bare_formula, link_text, numbers_text
 from glassleaf.explanations.model import ModelExplanation, NodeExplanation
 
 _MOST_LEAVES = 32
@@ -19,10 +19,11 @@ _BOX = (
 def tree_html(explanation: ModelExplanation) -> str:
     """Splits as nested lists, leaves as formulas; a large tree only in numbers."""
     n_leaves = len(explanation.leaves)
+    content = f"<div>{numbers_text(explanation)}</div>"
     if n_leaves > _MOST_LEAVES:
-        content = f"model tree: {n_leaves} leaves, {explanation.rows:,} rows"
+        content += f"model tree: {n_leaves} leaves, {explanation.rows:,} rows"
     else:
-        content = _link(explanation) + _node(explanation, explanation.nodes[0])
+        content += _link(explanation) + _node(explanation, explanation.nodes[0])
     return f'<div class="glassleaf-tree" style="{_BOX}">{content}</div>'
 
 

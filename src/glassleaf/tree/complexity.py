@@ -29,11 +29,17 @@ class Complexity:
     value is only cut), the ranges that columns are held in, the limits of scores, and what missing
     numbers count as.
     Where leaves share their formula, intercepts and coefficients are counted once, and again only
-    where a node differs. ``per_row`` is the largest number that a single prediction needs.
+    where a node differs. ``per_leaf`` says for every leaf, by its node, how many numbers a single
+    prediction needs there.
     """
 
     parts: dict[str, int]
-    per_row: int
+    per_leaf: dict[int, int]
+
+    @property
+    def per_row(self) -> int:
+        """The largest number that a single prediction needs."""
+        return max(self.per_leaf.values())
 
     @property
     def total(self) -> int:
@@ -67,7 +73,7 @@ def count_numbers(tree: Tree) -> Complexity:
     }
     parent = tree.parent.tolist()
     return Complexity(
-        parts, max(_numbers_of_row(tree, coef, parent, leaf, lines) for leaf in leaves)
+        parts, {leaf: _numbers_of_row(tree, coef, parent, leaf, lines) for leaf in leaves}
     )
 
 

@@ -13,7 +13,13 @@ from glassleaf.errors import require
 from glassleaf.explanations import words
 from glassleaf.explanations.drawable import drawable
 from glassleaf.explanations.effect_lines import direction, effect_line
-from glassleaf.explanations.formulas import column_text, is_rescaled, limit_texts, link_text
+from glassleaf.explanations.formulas import (
+    column_text,
+    is_rescaled,
+    limit_texts,
+    link_text,
+    numbers_text,
+)
 from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation, spread_of
 from glassleaf.explanations.terms import Term
 from glassleaf.tree.fitted import linear_model
@@ -130,7 +136,8 @@ def _heading(explanation: ModelExplanation) -> Any:
     n_columns = len(explanation.features)
     return text.Text.assemble(
         ("Model tree", "bold"),
-        f" · {what} · {leaves} · {n_columns} columns · {explanation.rows:,} rows",
+        f" · {what} · {leaves} · {n_columns} columns · {explanation.rows:,} rows"
+        f" · {numbers_text(explanation)}",
     )
 
 

@@ -82,6 +82,8 @@ class Screen:
             "positive_class": fitted_model(fitted.estimator).positive_class,
             "leaves": fitted.estimator.get_n_leaves(),
             "depth": fitted.estimator.get_depth(),
+            "numbers": fitted.estimator.complexity_.total,
+            "numbers_per_row": fitted.estimator.complexity_.per_row,
             "seconds": round(fitted.seconds, 3),
             "cross_validation": _summary(fitted.folds),
             "cross_validation_linear": _summary(fitted.folds_linear),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import is_rescaled, limit_texts
+from glassleaf.explanations.formulas import is_rescaled, limit_texts, numbers_text
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.scores import ReportedScore
@@ -143,7 +143,7 @@ def summary(contents: Contents) -> list[str]:
         f"The model predicts {_goal(contents)} from {len(model.features)} features."
         f" It was fitted on {rows_text(model.rows)}{tested}.",
         *weight_note(contents),
-        shape,
+        f"{shape} There are {numbers_text(model)}.",
         named(contents, _how_well(found)),
         _what_matters(contents),
         *([] if contents.seen else [_drift(contents)]),

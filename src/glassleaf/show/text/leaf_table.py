@@ -12,6 +12,8 @@ from glassleaf.explanations.model import ModelExplanation, NodeExplanation
 def leaf_table(estimator: Any) -> Any:
     """One row per leaf: its rule, its rows, its share of the weight, its mean target, coefficients.
 
+    ``numbers`` is how many numbers a prediction in the leaf needs.
+
     Parameters
     ----------
     estimator : fitted model tree
@@ -37,6 +39,7 @@ def _record(explanation: ModelExplanation, leaf: NodeExplanation) -> dict[str, A
         "rows": leaf.rows,
         "share": leaf.share,
         "loss": leaf.loss,
+        "numbers": leaf.numbers,
     }
     if explanation.classes is None:
         out["mean target"] = leaf.target[0]
