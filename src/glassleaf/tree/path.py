@@ -52,6 +52,11 @@ class Path:
         """The tree of a step: splits that tell nothing apart are gone."""
         return with_differences(self.whole, step)
 
+    def place(self, tree: Tree) -> int | None:
+        """Which of the steps a tree is, if any."""
+        found = (k for k, step in enumerate(self.steps) if self.tree(step) == tree)
+        return next(found, None)
+
 
 def with_differences(tree: Tree, step: Step) -> Tree:
     """A tree whose models are the sums of differences on the way to them."""

@@ -22,6 +22,7 @@ from glassleaf.show.plots import (  # noqa: E402
     DependenceDisplay,
     GainDisplay,
     LiftDisplay,
+    PathDisplay,
     RegionDisplay,
     RowDisplay,
     TreeDisplay,
@@ -365,3 +366,44 @@ def test_labels_of_thin_leaves_stand_apart_and_inside():
         for other in taken:
             assert (np.abs(np.subtract((row, column), other)) >= regions._LABEL).any()
         taken.append((row, column))
+
+
+# --- the path ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "poisson", "binary", "multiclass"])
+def test_a_path_is_drawn_by_its_validated_losses(kind):
+    model, X, y = fitted(kind, max_numbers=12)
+    drawn = PathDisplay.from_estimator(model)
+    steps = model.path_
+    x, values = drawn.ax_.lines[0].get_data()
+    assert list(x) == [step.numbers for step in steps]
+    assert list(values) == [step.validated for step in steps]
+    chosen = drawn.ax_.lines[-1].get_data()
+    assert chosen == ([model.complexity_.total], [steps[drawn.chosen].validated])
+    assert PathDisplay.from_estimator(model.at(numbers=6)).chosen < drawn.chosen
+    assert drawn.lines["longest model"] == steps[-1].validated
+    drawn.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "binary"])
+def test_a_path_is_drawn_by_the_scores_of_rows(kind):
+    model, X, y = fitted(kind, max_numbers=12)
+    figure, axes = plt.subplots(1, 2)
+    drawn = PathDisplay.from_estimator(model, X, y, axes[1])
+    assert drawn.figure_ is figure and drawn.ax_ is axes[1]
+    for step, value in zip(drawn.steps, drawn.values, strict=True):
+        assert value == model.at(numbers=step.numbers).score(X, y)
+    whole = model.model_.path.whole
+    model.model_ = replace(model.model_, tree=whole)
+    assert drawn.lines["whole tree"] == model.score(X, y)
+    assert 0 < drawn.lines["linear, all columns"] < 1
+    figure.canvas.draw()
+
+
+def test_what_a_path_needs(rng):
+    model, X, y = fitted("binary")
+    with pytest.raises(ValueError, match="max_numbers=None"):
+        PathDisplay.from_estimator(model)
+    with pytest.raises(ValueError, match="both X and y"):
+        PathDisplay.from_estimator(model, X)

@@ -8,6 +8,7 @@ from glassleaf.show.plots.curves import CurveDisplay
 from glassleaf.show.plots.dependence import DependenceDisplay
 from glassleaf.show.plots.gains import GainDisplay
 from glassleaf.show.plots.leaves import CalibrationDisplay, LiftDisplay
+from glassleaf.show.plots.paths import PathDisplay
 from glassleaf.show.plots.regions import RegionDisplay
 from glassleaf.show.plots.rows import RowDisplay
 from glassleaf.show.plots.trees import TreeDisplay
@@ -18,6 +19,7 @@ __all__ = [
     "DependenceDisplay",
     "GainDisplay",
     "LiftDisplay",
+    "PathDisplay",
     "RegionDisplay",
     "RowDisplay",
     "TreeDisplay",
