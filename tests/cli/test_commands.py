@@ -13,11 +13,12 @@ import pyarrow as pa
 import pytest
 from csv_files import Call, write_csv
 from rich.console import Console
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
 import glassleaf
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.cli.commands.demo import loans
 from glassleaf.cli.output.drawing import print_tree
+from glassleaf.explanations.differences import differences
 
 
 @pytest.fixture
@@ -29,9 +30,12 @@ def new(call: Call) -> Path:
 # --- show ----------------------------------------------------------------------------------------
 
 
-def test_show(call: Call, model: Path, new: Path) -> None:
+def test_show(call: Call, new: Path) -> None:
+    model, table = Path("model.json"), loans(600, 0)
+    X = table.select(["age", "income", "years_employed", "region", "purpose"])
+    estimator = ModelTreeClassifier(max_depth=None, max_leaf_nodes=3)
+    estimator.fit(X, table["default"].to_numpy()).save(model)
     text = call("show", model).stdout
-    estimator = glassleaf.load(model)
     leaves = [node for node in range(estimator.tree_.node_count) if estimator.tree_.left[node] < 0]
     for leaf in leaves:
         assert f"leaf {leaf}" in text
@@ -109,10 +113,9 @@ def test_a_column_by_its_rank_is_called_so(n_classes: int) -> None:
     y = np.digitize(
         np.arcsinh(X["rain"].to_numpy()) + rng.normal(size=900), [0, 2][: n_classes - 1]
     )
-    text = drawn(
-        ModelTreeClassifier(max_depth=0, leaf_transform="rank", max_numbers=None).fit(X, y)
-    )
-    assert "rank(rain)" in text and "rank(x): its rank" in text
+    model = ModelTreeClassifier(max_depth=0, leaf_transform="rank", max_numbers=None)
+    text = drawn(model.fit(X, y))
+    assert "rank(rain)" in text and "rank(x): its rank" in " ".join(text.split())
 
 
 def test_a_rare_category_has_a_short_bar() -> None:
@@ -128,6 +131,82 @@ def test_a_rare_category_has_a_short_bar() -> None:
             for name in X.column_names
         }
         assert bars["z"] == 8 and bars["kind"] <= 3
+
+
+# --- one formula, and models of growing length ---------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def costs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A formula for all rows, which differs where b is large, in a CSV file."""
+    rng = np.random.default_rng(0)
+    X = pa.table({name: np.round(rng.normal(size=1500), 3) for name in "abcd"})
+    a, b, c, d = (X[name].to_numpy() for name in "abcd")
+    y = 2 + a - 0.5 * c + 0.3 * d + (b > 0.4) * (1.5 * a - 1) + 0.2 * rng.normal(size=1500)
+    path = tmp_path_factory.mktemp("costs") / "costs.csv"
+    write_csv(path, X.append_column("cost", pa.array(y)))
+    return path
+
+
+def fit_costs(call: Call, costs: Path, *words: str) -> Any:
+    return call("fit", costs, "--target", "cost", "--folds", 0, "--no-report", *words)
+
+
+def test_fit_shows_the_formula_for_all_rows_and_what_differs(call: Call, costs: Path) -> None:
+    text = fit_costs(call, costs, "--numbers", "10").stdout
+    estimator = glassleaf.load("model.json")
+    assert estimator.max_numbers == 10 and estimator.complexity_.total <= 10
+    shown = differences(glassleaf.explain(estimator))
+    assert len(shown) > 2 and f"{estimator.complexity_.total} numbers to read" in text
+    for own in shown:
+        assert f"{own.where}  {own.rows:,} rows (" in text
+        assert all(words in text for words in own.texts)
+    assert call("show", "model.json").stdout in text
+
+
+def test_fit_says_how_many_numbers(call: Call, costs: Path) -> None:
+    found = json.loads(fit_costs(call, costs, "--numbers", "12", "--json").stdout)
+    complexity = glassleaf.load("model.json").complexity_
+    assert found["numbers"] == complexity.total <= 12
+    assert found["numbers_per_row"] == complexity.per_row
+    fit_costs(call, costs, "--numbers", "all")
+    assert glassleaf.load("model.json").max_numbers is None
+    fit_costs(call, costs, "--numbers", "auto")
+    assert glassleaf.load("model.json").max_numbers == "auto"
+    for wrong in ("0", "-3", "few", "2.5"):
+        words = ("fit", costs, "--target", "cost", "--numbers", wrong)
+        assert "whole number from 1 on, auto, or all" in call(*words, code=2).stderr
+
+
+def test_path_lists_all_steps_and_marks_the_model(call: Call, costs: Path) -> None:
+    fit_costs(call, costs, "--numbers", "12")
+    estimator = glassleaf.load("model.json")
+    lines = call("path", "model.json").stdout.splitlines()[2:]
+    rows = [line.split(maxsplit=4) for line in lines if "±" in line]
+    assert len(rows) == len(estimator.path_)
+    (marked,) = [row for row in rows if row[0] == "→"]
+    assert int(marked[1]) == estimator.complexity_.total
+    assert lines[0].rstrip().endswith("a constant")
+    found = json.loads(call("path", "model.json", "--json").stdout)
+    assert found["steps"] == [step.to_dict() for step in estimator.path_]
+    assert found["steps"][found["chosen"]]["numbers"] == estimator.complexity_.total
+
+
+def test_path_writes_the_model_of_another_length(call: Call, costs: Path) -> None:
+    fit_costs(call, costs)
+    longer = glassleaf.load("model.json")
+    text = call("path", "model.json", "--numbers", 6, "--output", "short.json").stdout
+    short = glassleaf.load("short.json")
+    assert short.tree_ == longer.at(numbers=6).tree_ and short.complexity_.total <= 6
+    assert f"{short.complexity_.total} numbers to read" in text and "Written: short.json" in text
+    shown = json.loads(call("path", "model.json", "--numbers", 6, "--json").stdout)
+    assert shown == glassleaf.explain(short).to_dict()
+
+
+def test_path_says_what_it_needs(call: Call, costs: Path) -> None:
+    fit_costs(call, costs, "--numbers", "all")
+    assert "--numbers all" in call("path", "model.json", code=1).stderr
+    assert "--output needs" in call("path", "model.json", "--output", "x", code=2).stderr
 
 
 # --- explain -------------------------------------------------------------------------------------

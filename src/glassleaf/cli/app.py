@@ -17,6 +17,7 @@ from glassleaf.cli.commands.evaluate import evaluate, report
 from glassleaf.cli.commands.explain import explain, show
 from glassleaf.cli.commands.export import export
 from glassleaf.cli.commands.fit import fit
+from glassleaf.cli.commands.path import path
 from glassleaf.cli.commands.predict import predict
 from glassleaf.cli.failures import FAILED, INTERRUPTED, MISUSED, CallError
 from glassleaf.errors import GlassleafError, require
@@ -78,5 +79,5 @@ def _commands(
     pass
 
 
-for _command in (fit, predict, evaluate, explain, report, export, show, demo):
+for _command in (fit, predict, evaluate, explain, report, export, show, path, demo):
     app.command()(_command)

@@ -162,7 +162,8 @@ class ModelTree(Deployable, BaseEstimator):
         step = path.at(checks.whole_number("numbers", numbers, 1) or 1)
         out = copy.copy(self)
         out.set_params(max_numbers=int(numbers))
-        out.model_ = replace(self.model_, tree=path.tree(step))
+        given = {**self.model_.parameters, "max_numbers": int(numbers)}
+        out.model_ = replace(self.model_, tree=path.tree(step), parameters=given)
         return out
 
     def _path(self) -> Path:

@@ -56,7 +56,7 @@ def _what(
     gone = [_name(tree, place) for place in before if place not in now]
     if gone:
         parts.append(f"without {', '.join(gone)}")
-    return "; ".join(parts)
+    return "; ".join(parts) or "other coefficients"
 
 
 def _came(tree: Tree, rules: list[str], place: Place, now: Mapping[Place, float]) -> str:

@@ -1,5 +1,6 @@
 """Every display draws every kind of model, on its own axes or on given ones."""
 
+import copy
 from dataclasses import replace
 
 import bare
@@ -394,9 +395,9 @@ def test_a_path_is_drawn_by_the_scores_of_rows(kind):
     assert drawn.figure_ is figure and drawn.ax_ is axes[1]
     for step, value in zip(drawn.steps, drawn.values, strict=True):
         assert value == model.at(numbers=step.numbers).score(X, y)
-    whole = model.model_.path.whole
-    model.model_ = replace(model.model_, tree=whole)
-    assert drawn.lines["whole tree"] == model.score(X, y)
+    whole = copy.copy(model)
+    whole.model_ = replace(model.model_, tree=model.model_.path.whole)
+    assert drawn.lines["whole tree"] == whole.score(X, y)
     assert 0 < drawn.lines["linear, all columns"] < 1
     figure.canvas.draw()
 

@@ -76,6 +76,16 @@ def fit(
     depth: Annotated[
         int | None, typer.Option(min=0, help="Most splits above a leaf.", rich_help_panel=_TREE)
     ] = None,
+    numbers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|auto|all",
+            help="Most numbers to read in the whole model: one formula for all rows, and what"
+            " differs below each split. auto, the default, takes as many as pay; with all, every"
+            " leaf has a formula of its own.",
+            rich_help_panel=_TREE,
+        ),
+    ] = None,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -176,7 +186,14 @@ def fit(
             options=ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error),
         ),
         tree=fitting.TreeOptions(
-            leaves, depth, loss, alpha, tuple(settings or ()), tuple(monotone or ()), positive_class
+            leaves=leaves,
+            depth=depth,
+            numbers=numbers,
+            loss=loss,
+            alpha=alpha,
+            settings=tuple(settings or ()),
+            monotone=tuple(monotone or ()),
+            positive_class=positive_class,
         ),
         test_size=test_size,
         test=test,

@@ -35,6 +35,7 @@ class TreeOptions:
 
     leaves: int | None
     depth: int | None
+    numbers: str | None
     loss: str | None
     alpha: float | None
     settings: Sequence[str]
@@ -108,6 +109,8 @@ def new_estimator(profile: DataProfile, tree: TreeOptions) -> Any:
         given["max_leaf_nodes"] = tree.leaves
     if tree.depth is not None:
         given["max_depth"] = tree.depth
+    if tree.numbers is not None:
+        given["max_numbers"] = _max_numbers(tree.numbers)
     if tree.loss is not None:
         given["loss"] = tree.loss
     if tree.alpha is not None:
@@ -124,6 +127,14 @@ def new_estimator(profile: DataProfile, tree: TreeOptions) -> Any:
             raise CallError(f"--set: no parameter {name!r}{suggestion(name, sorted(known))}")
         given[name] = _value(value)
     return kind(**given)
+
+
+def _max_numbers(given: str) -> int | str | None:
+    if given in ("auto", "all"):
+        return None if given == "all" else given
+    if not given.isdecimal() or not int(given):
+        raise CallError(f"--numbers {given!r} must be a whole number from 1 on, auto, or all.")
+    return int(given)
 
 
 def _positive_class(given: str, profile: DataProfile) -> Any:

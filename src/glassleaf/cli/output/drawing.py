@@ -11,17 +11,21 @@ import numpy as np
 from glassleaf.cli.screen import bar, signed_bar, sparkline
 from glassleaf.errors import require
 from glassleaf.explanations import words
+from glassleaf.explanations.differences import Difference, differences
 from glassleaf.explanations.drawable import drawable
 from glassleaf.explanations.effect_lines import direction, effect_line
 from glassleaf.explanations.formulas import (
     column_text,
+    fills_text,
     is_rescaled,
     limit_texts,
     link_text,
     numbers_text,
+    scale_texts,
 )
 from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation, spread_of
 from glassleaf.explanations.terms import Term
+from glassleaf.tree.complexity import shares_formula
 from glassleaf.tree.fitted import linear_model
 
 text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
@@ -58,15 +62,47 @@ class Part:
 def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
     """Print the tree to a console, with at most ``n_terms`` columns per leaf; 0 prints all.
 
-    The rows X show how much the columns vary. Without them, the training rows do.
+    The rows X show how much the columns vary. Without them, the training rows do. Where leaves
+    learned to share their formula, that for all rows is printed, and below each split what differs.
     """
-    explanation = drawable(linear_model(estimator), X)
+    model = linear_model(estimator)
+    if model.path is not None and shares_formula(model.tree):
+        _print_differences(out, drawable(model))
+        return
+    explanation = drawable(model, X)
     parts = {leaf.id: _parts(explanation, leaf) for leaf in explanation.leaves}
     root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")
     _grow(root, explanation, explanation.nodes[0], parts, n_terms)
     out.print(_heading(explanation))
     out.print(_legend(explanation), style="dim")
     out.print(root)
+
+
+def _print_differences(out: Any, explanation: ModelExplanation) -> None:
+    """The formula for all rows, and below each split what differs; all in full."""
+    root, *others = differences(explanation)
+    branches = [rich_tree.Tree(_said(root, root.rows), guide_style="dim")]
+    for own in others:
+        del branches[own.depth :]
+        branches.append(branches[-1].add(_said(own, root.rows)))
+    notes = [
+        f"There are {numbers_text(explanation)}.",
+        f"{link_text(explanation.link, explanation.positive_class)}.",
+        *limit_texts(explanation),
+        fills_text(explanation),
+    ]
+    out.print(_heading(explanation))
+    out.print(" ".join(filter(None, notes)), style="dim")
+    out.print(branches[0])
+    for scale in scale_texts(explanation, None).values():
+        out.print(scale, style="dim")
+
+
+def _said(own: Difference, n_rows: int) -> Any:
+    """Whom a node is about, and what it says of them."""
+    where = text.Text(own.where, style="bold" if own.condition is None else "bold cyan")
+    where.append(f"  {words.rows_and_share(own.rows, n_rows, own.share)}", style="dim")
+    return text.Text("\n").join([where, *map(text.Text, own.texts)])
 
 
 # --- what the leaves add -------------------------------------------------------------------------
@@ -136,26 +172,26 @@ def _heading(explanation: ModelExplanation) -> Any:
     n_columns = len(explanation.features)
     return text.Text.assemble(
         ("Model tree", "bold"),
-        f" · {what} · {leaves} · {n_columns} columns · {explanation.rows:,} rows"
-        f" · {numbers_text(explanation)}",
+        f" · {what} · {leaves} · {n_columns} columns · {explanation.rows:,} rows",
     )
 
 
 def _legend(explanation: ModelExplanation) -> str:
     """How a leaf's numbers become a prediction, and what its bars show."""
     link = link_text(explanation.link, explanation.positive_class)
+    numbers = f"There are {numbers_text(explanation)}. "
     rescaled = any(is_rescaled(feature.knots) for feature in explanation.features)
     own_scale = " rank(x): its rank, -3.5 to 3.5." if rescaled else ""
     held = "".join(f" {text}" for text in limit_texts(explanation))
     if len(explanation.outputs) > 1:
-        return f"A leaf adds up a score for every class: {link}.{own_scale}{held}"
+        return f"{numbers}A leaf adds up a score for every class: {link}.{own_scale}{held}"
     bars = (
         "The model file does not say how much columns vary; with --data FILE there are bars."
         if np.isnan(explanation.nodes[0].spread).any()
         else "Bars show the spread of what a column adds: blue where more of it raises the score,"
         " red where it lowers it, yellow where it has no direction."
     )
-    return f"A leaf adds up a score: {link}. {bars}{own_scale}{held}"
+    return f"{numbers}A leaf adds up a score: {link}. {bars}{own_scale}{held}"
 
 
 def _grow(

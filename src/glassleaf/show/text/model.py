@@ -8,15 +8,13 @@ from typing import Any
 
 from glassleaf.errors import describe
 from glassleaf.explanations import words
+from glassleaf.explanations.differences import differences
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.formulas import (
     SCALES_INTRO,
-    difference,
     fills_text,
-    formula,
     limit_texts,
     link_text,
-    of_output,
     ranges_intro,
     scale_texts,
     score_texts,
@@ -86,28 +84,14 @@ def _branches(explanation: ModelExplanation, node: NodeExplanation, indent: str)
 
 def postcard(explanation: ModelExplanation) -> list[str]:
     """The formula for all rows, then at every split what differs."""
-    root = explanation.nodes[0]
+    root, *others = differences(explanation)
     lines = []
-    for k, output in enumerate(explanation.outputs):
-        score = f"score{of_output(output)} of all {root.rows:,} rows"
-        lines += _wrapped("", f"{score} = {formula(explanation, root, k)}")
-    return lines + _differences(explanation, root, "")
-
-
-def _differences(explanation: ModelExplanation, node: NodeExplanation, indent: str) -> list[str]:
-    if node.split is None:
-        return []
-    lines = []
-    for child_id, condition in node.split.sides:
-        child = explanation.nodes[child_id]
-        texts = [
-            f"score{of_output(output)} {text}" if output else text
-            for k, output in enumerate(explanation.outputs)
-            if (text := difference(explanation, child, node, k))
-        ]
-        what = "; ".join(texts) or "as above"
-        lines += _wrapped(indent, f"{condition.text} ({child.rows:,} rows): {what}")
-        lines += _differences(explanation, child, indent + "|   ")
+    for text in root.texts:
+        score, _, right = text.partition(" = ")
+        lines += _wrapped("", f"{score} of all {root.rows:,} rows = {right}")
+    for own in others:
+        text = f"{own.where} ({own.rows:,} rows): {'; '.join(own.texts)}"
+        lines += _wrapped("|   " * (own.depth - 1), text)
     return lines
 
 
