@@ -21,10 +21,12 @@ Knots = Sequence[tuple[float, float]]
 # A coefficient and what it is multiplied with, and terms that are read as one.
 Product = tuple[float, str]
 Summand = tuple[int, ...]
+# The same with the name of its feature, both empty for a constant.
+Piece = tuple[float, str, str]
 
 # Places of bends are short numbers, but may lie close together.
 _FEW_DIGITS = 4
-_ALL_DIGITS = 9
+SHORT_DIGITS = 9
 _PLACE_DIGITS = 9
 
 # How a prediction follows from the raw score, by link.
@@ -133,16 +135,44 @@ def difference(
 
     It begins with a sign: "- 1.2 + 0.03·age".
     """
-    above = parent.coef[output]
-    coef = [own - shared for own, shared in zip(node.coef[output], above, strict=True)]
-    parts = [(node.intercept[output] - parent.intercept[output], "")]
-    for summand in explanation.summands:
-        parts += products(explanation, summand, coef, node)
-    changed = [part for part in parts if part[0] != 0.0]
+    changed = difference_pieces(explanation, node, parent, output)
     if not changed:
         return ""
-    text = words.signed_sum(changed, _digits(explanation))
+    text = words.signed_sum([(coef, what) for coef, what, _ in changed], _digits(explanation))
     return f"- {text[1:]}" if text.startswith("-") else f"+ {text}"
+
+
+def formula_pieces(
+    explanation: ModelExplanation, node: NodeExplanation, output: int
+) -> list[Piece]:
+    """What ``formula`` writes: the constant, then all products."""
+    order = strongest_summands(explanation, node, output)
+    coef = node.coef[output]
+    return [(node.intercept[output], "", ""), *_pieces(explanation, order, coef, node)]
+
+
+def difference_pieces(
+    explanation: ModelExplanation, node: NodeExplanation, parent: NodeExplanation, output: int
+) -> list[Piece]:
+    """What ``difference`` writes; empty if nothing differs."""
+    above = parent.coef[output]
+    coef = [own - shared for own, shared in zip(node.coef[output], above, strict=True)]
+    start = (node.intercept[output] - parent.intercept[output], "", "")
+    pieces = [start, *_pieces(explanation, explanation.summands, coef, node)]
+    return [piece for piece in pieces if piece[0] != 0.0]
+
+
+def _pieces(
+    explanation: ModelExplanation,
+    summands: Sequence[Summand],
+    coef: Sequence[float],
+    held_in: NodeExplanation,
+) -> list[Piece]:
+    return [
+        (size, text, explanation.terms[summand[0]].feature)
+        for summand in summands
+        for size, text in products(explanation, summand, coef, held_in)
+    ]
 
 
 def _sum_text(
@@ -162,7 +192,7 @@ def _sum_text(
 
 def _digits(explanation: ModelExplanation) -> int:
     """Of coefficients: all that short numbers have, where the model is told as it is."""
-    return _ALL_DIGITS if explanation.share_formula else _FEW_DIGITS
+    return SHORT_DIGITS if explanation.share_formula else _FEW_DIGITS
 
 
 def _shown_summands(

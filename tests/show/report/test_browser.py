@@ -396,3 +396,53 @@ def test_paper_is_light_and_hides_nothing(opened):
     assert page.locator(".leaf-panel:visible").count() == len(report.contents.model.leaves)
     assert page.locator("#gains .chart:visible").count() == page.locator("#gains .chart").count()
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+# --- the model, and those of other lengths -------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "binary", "multiclass"])
+def test_the_slider_leads_through_models_of_other_lengths(opened, kind):
+    case, (report, _) = zoo.case(kind), report_of(kind)
+    page = opened(report)
+    page.locator("#example").select_option(value="7")
+    values = report.contents.examples[7].values
+    steps = report.contents.steps
+    slider, panel = page.locator("#length"), page.locator("#model")
+    chosen = next(k for k, step in enumerate(steps) if step.is_chosen)
+    assert slider.input_value() == str(chosen)
+    assert slider.get_attribute("aria-valuetext") == f"{steps[chosen].numbers} numbers, this model"
+    for _ in range(chosen):
+        slider.press("ArrowLeft")
+    for step in steps:
+        text = panel.inner_text()
+        assert f"{step.numbers} numbers" in panel.locator("output").inner_text()
+        assert all(own.where in text for own in step.differences[1:])
+        other = case.model.at(numbers=step.numbers)
+        table = case.table.iloc[:1].copy()
+        table.iloc[0] = list(values)
+        found = zoo.predicted(other, table.astype(case.table.dtypes))[0]
+        shown = panel.locator(".facts dd").last.inner_text()
+        number = float(shown.split("=")[-1].rstrip("%").replace("−", "-").replace(",", ""))
+        if kind != "squared_error":
+            found = 100 * (found[1] if len(found) == 2 else max(found))
+        assert number == pytest.approx(found, rel=1e-4, abs=0.06)
+        slider.press("ArrowRight")
+    panel.get_by_text("back to this model").click()
+    assert slider.input_value() == str(chosen)
+
+
+def test_leaves_that_share_nothing_have_no_slider(opened):
+    model, X, y = fitted("binary")
+    page = opened(model.report(X, y))
+    assert page.locator("#model").count() == 0
+    assert page.locator('nav a[href="#model"]').count() == 0
+
+
+@pytest.mark.parametrize("width", [400, 800, 1300])
+def test_the_model_fits_into_any_page(opened, width):
+    model, X, y = hostile_model()
+    page = opened(model.report(X, y), viewport={"width": width, "height": 900})
+    too_wide = """part => [...part.querySelectorAll("*")]
+        .filter(one => one.getBoundingClientRect().right > innerWidth).length"""
+    assert page.locator("#model").evaluate(too_wide) == 0

@@ -13,6 +13,7 @@ from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents, gather
 from glassleaf.show.report.markdown import to_markdown
 from glassleaf.show.report.page import to_html
+from glassleaf.show.report.steps import step_models
 from glassleaf.tree.file.atomic import write_atomically
 from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import FittedModel
@@ -31,14 +32,17 @@ class Report:
         Everything that is reported, as data.
     scored : PlainModel or str
         The model for the page's what-if scorer, or why there is none.
+    scored_steps : tuple of PlainModel
+        The models of other lengths that the page shows.
     """
 
     contents: Contents
     scored: PlainModel | str
+    scored_steps: tuple[PlainModel, ...] = ()
 
     def html(self) -> str:
         """The page as text."""
-        return to_html(self.contents, self.scored)
+        return to_html(self.contents, self.scored, self.scored_steps)
 
     def markdown(self) -> str:
         """The report in Markdown, without what needs a page: pictures and the what-if scorer."""
@@ -80,11 +84,8 @@ def make_report(
     contents = gather(
         model, settings, X, y, sample_weight, target=target, title=title, date=date, seen=seen
     )
-    return Report(contents, _scored(model))
-
-
-def _scored(model: FittedModel) -> PlainModel | str:
     try:
-        return plain_model(model)
+        steps = tuple(map(plain_model, step_models(model).values()))
+        return Report(contents, plain_model(model), steps)
     except ExportError as error:
-        return str(error)
+        return Report(contents, str(error))

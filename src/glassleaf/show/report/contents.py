@@ -21,6 +21,7 @@ from glassleaf.show.report.data_notes import DataNotes, data_notes
 from glassleaf.show.report.densities import Density, densities
 from glassleaf.show.report.leaves import CalibrationBin, LeavesOnTest, calibration, leaves_on_test
 from glassleaf.show.report.scores import ReportedScore, model_scores
+from glassleaf.show.report.steps import ReportedStep, reported_steps
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.tree import term_matrix
 
@@ -58,7 +59,8 @@ class Contents(JsonData):
     categories. ``rows`` are the test rows whose weight is not zero. ``weights`` is None where none
     were given, ``classes`` for a model of numbers. ``settings`` are the parameters of the estimator
     that differ from their defaults. ``date`` is as it was given, or empty. ``seen`` says that the
-    model was fitted on the rows: they do not test it.
+    model was fitted on the rows: they do not test it. ``steps`` tell the model by one formula and
+    what differs, and some of the path to compare it with; empty where leaves share nothing.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -80,6 +82,7 @@ class Contents(JsonData):
     data: DataNotes
     typical: tuple[Any, ...]
     examples: tuple[Example, ...]
+    steps: tuple[ReportedStep, ...]
     model: ModelExplanation
 
 
@@ -132,6 +135,7 @@ def gather(
         data=data_notes(explanation, matrix, weight, model.new_categories(X, used), shares),
         typical=_typical(model, matrix),
         examples=_examples(model, explanation, used, matrix, truth, prediction, nodes),
+        steps=reported_steps(model, explanation, matrix, truth, weight),
         model=explanation,
     )
 

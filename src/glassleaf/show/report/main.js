@@ -2,7 +2,8 @@
 const view = JSON.parse(document.getElementById("report-data").textContent);
 const PARTS = [["summary", "Summary"], ["tree", "Tree"], ["what-if", "What if"], ["scores", "Scores"],
   ["leaves", "Leaves"], ["features", "Features"], ["gains", "Splits"], ["data", "Data notes"]];
-if (view.bends.length) PARTS.splice(2, 0, ["bends", "Bends"]);
+if (view.steps.length) PARTS.splice(1, 0, ["model", "Model"]);
+if (view.bends.length) PARTS.splice(PARTS.findIndex(([id]) => id === "what-if"), 0, ["bends", "Bends"]);
 
 /* Light, dark, or as the system has it. */
 function themeButton() {
@@ -31,10 +32,11 @@ function build() {
     if (scroll) document.getElementById("tree").scrollIntoView();
   };
   tree = drawTree(view, onLeaf);
-  const whatIf = whatIfSection(view, (ids) => tree.showPath(ids), onLeaf);
+  const model = modelSection(view);
+  const whatIf = whatIfSection(view, (ids) => tree.showPath(ids), model.showRow, onLeaf);
   const header = h("header", {}, h("h1", { title: view.title }, view.title), h("nav", { "aria-label": "Parts" },
     PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
-  document.getElementById("report").append(header, h("main", {}, summarySection(view),
+  document.getElementById("report").append(header, h("main", {}, summarySection(view), model.element,
     section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), scaleList(view), panels.element),
     view.bends.length ? bendSection(view) : null, whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
   h("footer", {}, view.origin + " This page loads nothing from elsewhere."));

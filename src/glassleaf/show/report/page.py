@@ -10,6 +10,7 @@ import base64
 import hashlib
 import html
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,25 @@ from glassleaf.tree.scorer_js import as_json, model_data, scorer_source
 
 _FOLDER = Path(__file__).parent
 # In the order in which they build on each other.
-_SCRIPTS = ("dom.js", "charts.js", "tree.js", "leaf.js", "sections.js", "what_if.js", "main.js")
+_SCRIPTS = (
+    "dom.js", "charts.js", "tree.js", "leaf.js", "model.js", "sections.js", "what_if.js", "main.js",
+)  # fmt: skip
 
 
-def to_html(contents: Contents, scored: PlainModel | str) -> str:
-    """The page; ``scored`` is the model for the what-if part, or why there is none."""
+def to_html(
+    contents: Contents, scored: PlainModel | str, scored_steps: Sequence[PlainModel] = ()
+) -> str:
+    """The page; ``scored`` is the model for the what-if part, or why there is none.
+
+    ``scored_steps`` are the models of ``contents.steps``, if they can be scored.
+    """
     view: dict[str, Any] = page_view(contents)
     if isinstance(scored, str):
         view["model"], view["no_model"] = None, scored
     else:
         view["model"] = model_data(scored)
+    for step, plain in zip(view["steps"], scored_steps, strict=False):
+        step["nodes"] = model_data(plain)["nodes"]
     style, script = _read("page.css"), _script()
     parts = {
         "title": html.escape(contents.title),

@@ -26,6 +26,13 @@ _INTRO = {
     "roc": "Rows may count as the positive class from any probability on. The lower it is, the more"
     " of its rows are found, and the more of the others are taken for it. The area under the curve"
     " is the AUC.",
+    "model": "What the model says of all rows, and below every question what differs for the rows"
+    " that answer like this. The score of a row is the formula for all rows plus all that differs"
+    " on its way.",
+    "steps": "One fit gave models of many lengths, and this is one of them; the slider shows more."
+    " The validated loss is that of rows on which a model of this length was not learned (± how far"
+    " its distance to the best may be off); the other parts of this report are about the model"
+    " itself.",
     "tree": "A row starts at the left and answers one question after the other until it reaches a"
     " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
     " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from glassleaf.explanations import words
+from glassleaf.explanations.differences import Difference
 from glassleaf.explanations.effect_lines import EffectLine, bends, direction, effect_line
 from glassleaf.explanations.formulas import (
     SCALES_INTRO,
+    SHORT_DIGITS,
+    Piece,
     link_text,
     products,
     scale_texts,
@@ -32,6 +35,7 @@ from glassleaf.explanations.rules import Condition, rule_texts
 from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.densities import Density
+from glassleaf.show.report.steps import ReportedStep
 from glassleaf.show.text.model import target_text
 from glassleaf.tree.fitted import NEW_CATEGORY
 
@@ -71,6 +75,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "on_classes": _classes(contents),
         "calibration": _calibration(contents),
         "features": [_feature(contents, feature) for feature in _by_importance(model)],
+        "steps": [_step(contents, step) for step in contents.steps],
         "nodes": [_node(model, node) for node in model.nodes],
         "leaves": _leaves(contents),
         "scales": {"intro": f"{SCALES_INTRO}.", "texts": _scales(model)},
@@ -185,6 +190,40 @@ def _feature(contents: Contents, feature: Feature) -> dict[str, Any]:
         "used": is_used,
         "missing": contents.data.features[feature.column].missing_training,
     }
+
+
+# --- one formula, and what differs ---------------------------------------------------------------
+
+
+def _step(contents: Contents, step: ReportedStep) -> dict[str, Any]:
+    validated = None
+    if step.validated is not None and step.error is not None:
+        validated = f"{words.number(step.validated, 4)} ± {words.number(step.error, 2)}"
+    return {
+        "numbers": step.numbers,
+        "leaves": step.leaves,
+        "validated": validated,
+        "scores": [[score.name, prose.score_text(score)] for score in step.scores],
+        "lines": [_line(contents.model, own) for own in step.differences],
+        "notes": step.notes,
+        "chosen": step.is_chosen,
+    }
+
+
+def _line(model: ModelExplanation, own: Difference) -> dict[str, Any]:
+    """What a node says. A product is its sign, its size, and the parts around its name."""
+    return {
+        "depth": own.depth,
+        "where": None if own.condition is None else condition_parts(own.condition),
+        "rows": words.rows_and_share(own.rows, model.rows, own.share),
+        "sums": [[_product(piece) for piece in pieces] for pieces in own.sums],
+    }
+
+
+def _product(piece: Piece) -> list[Any]:
+    coef, text, feature = piece
+    parts = _term_parts(text, words.name(feature)) if text else None
+    return [coef < 0, words.number(abs(coef), SHORT_DIGITS), parts]
 
 
 # --- the tree ------------------------------------------------------------------------------------

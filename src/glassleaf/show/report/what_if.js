@@ -2,7 +2,7 @@
 const NEW_CATEGORY = -1;
 const SHOWN_PARTS = 10;
 
-function whatIfSection(view, onPath, onLeaf) {
+function whatIfSection(view, onPath, onRow, onLeaf) {
   if (!view.model) {
     return { element: section("what-if", "What if", view.intro.what_if,
       h("p", {}, "This model cannot be scored in a page: " + view.no_model)) };
@@ -18,7 +18,7 @@ function whatIfSection(view, onPath, onLeaf) {
   const choice = view.outputs.length > 1 ? classChoice(view, () => update()) : null;
   function update() {
     const values = view.model.columns.map((_, j) => inputs.get(j).value());
-    result.replaceChildren(...(choice ? [choice.element] : []), ...showResult(view, scorer, values, choice, onPath, onLeaf));
+    result.replaceChildren(...(choice ? [choice.element] : []), ...showResult(view, scorer, values, choice, onPath, onRow, onLeaf));
     inputs.forEach((one) => one.remark());
     const headline_ = result.querySelector(".headline");
     spoken.textContent = headline_ ? "Prediction: " + headline_.textContent : "No prediction";
@@ -122,7 +122,7 @@ function rowOf(view, values) {
   });
 }
 
-function showResult(view, scorer, values, choice, onPath, onLeaf) {
+function showResult(view, scorer, values, choice, onPath, onRow, onLeaf) {
   if (values.includes(undefined) || values.some((value) => value !== null && !isFinite(value))) {
     return [h("p", { class: "warn" }, "Every input must be a finite number, or empty for missing.")];
   }
@@ -132,6 +132,7 @@ function showResult(view, scorer, values, choice, onPath, onLeaf) {
   const output = choice ? choice.of(prediction) : 0;
   const steps = scorer.path(row);
   onPath([...steps.map((step) => step.node), node]);
+  onRow(row);
   const parts = contributions(view, scorer, row, leaf, output);
   return [headline(view, prediction, raw, leaf), pathList(view, steps, values, leaf, onLeaf),
     story(view, leaf, parts, output), contributionTable(view, leaf, parts, raw[output], output, values)];
