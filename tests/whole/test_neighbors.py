@@ -118,7 +118,8 @@ def test_a_notebook_shows_the_tree_beside_the_diagram(kind):
 
 def test_a_notebook_shows_formulas(rng):
     X = rng.normal(size=(300, 2))
-    model = ModelTreeRegressor(max_depth=0, alpha=0, leaf_transform="none").fit(X, 3 - 2 * X[:, 0])
+    model = ModelTreeRegressor(max_depth=0, alpha=0, leaf_transform="none", max_numbers=None)
+    model.fit(X, 3 - 2 * X[:, 0])
     assert "<b>leaf 1</b>, 300 rows (100%): 3 - 2·x0" in html(model)
 
 

@@ -374,10 +374,11 @@ def test_the_page_and_markdown():
     markdown = reports()[0].markdown()
     assert "| probability of bad from | found |" in markdown
     leaves = [
-        re.findall(r"^(?:\| \d+ \||- Leaf \d).*", renamed(report.markdown()), re.MULTILINE)
+        re.findall(r"^(?:\| \d+ \|| *- \*\*).*", renamed(report.markdown()), re.MULTILINE)
         for report in reports()
     ]
-    assert len(leaves[0]) == 2 * models()[0].get_n_leaves()
+    tree = models()[0].tree_
+    assert len(leaves[0]) == tree.n_leaves + tree.node_count
     assert leaves[0] == leaves[1]
 
 

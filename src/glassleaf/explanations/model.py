@@ -261,9 +261,15 @@ def explain_model(model: FittedModel) -> ModelExplanation:
         pairs=tuple((one, other) for one, other in tree.terms.pairs.tolist()),
         nodes=_nodes(model, strength, counted.per_leaf),
         numbers=counted.parts,
-        share_formula=shares_formula(tree),
+        share_formula=_shares_formula(model),
         parameters=dict(model.parameters),
     )
+
+
+def _shares_formula(model: FittedModel) -> bool:
+    """Whether the model is told by differences; a single leaf, if it is one of several lengths."""
+    is_short = model.tree.n_leaves > 1 or model.path is not None
+    return is_short and shares_formula(model.tree)
 
 
 def feature_strengths(tree: Tree) -> Floats:

@@ -36,7 +36,7 @@ from glassleaf.explanations.scores import (
 )
 from glassleaf.explanations.targets import target_of_output
 from glassleaf.show.settings import changed_parameters
-from glassleaf.show.text.markdown import escaped, table
+from glassleaf.show.text.markdown import escaped, shared_formula, table
 from glassleaf.show.text.model import check_max_terms, target_text, training_range_text
 from glassleaf.tree.fitted import FittedModel, fitted_model
 
@@ -235,11 +235,11 @@ def _origin(explanation: ModelExplanation, estimator: str, settings: Mapping[str
 
 def _model_part(explanation: ModelExplanation, origin: str) -> str:
     n, depth = len(explanation.leaves), max(node.depth for node in explanation.nodes)
-    shape = (
-        f"A decision tree with {n} leaves (depth {depth}) and a formula in each of them."
-        if n > 1
-        else "A single formula; no question is asked before."
-    )
+    shape = "A single formula; no question is asked before."
+    if n > 1 and explanation.share_formula:
+        shape = f"One formula for all rows, and a decision tree ({n} leaves) for what differs."
+    elif n > 1:
+        shape = f"A decision tree with {n} leaves (depth {depth}) and a formula in each of them."
     link = link_text(explanation.link, explanation.positive_class)
     return (
         f"{shape} {escaped(link, 500)}. There are {numbers_text(explanation)}.\n\n"
@@ -295,19 +295,21 @@ def _group_table(column: str, groups: Sequence[GroupScores]) -> str:
 
 
 def _leaf_part(explanation: ModelExplanation, max_terms: int | None) -> str:
+    """All formulas; where leaves share theirs, that for all rows, and what differs."""
+    is_shared = explanation.share_formula
     rows = []
     for leaf in explanation.leaves:
         scores = [formula(explanation, leaf, k, max_terms) for k in range(len(explanation.outputs))]
         said = target_text(explanation, leaf.target)
         share = words.rows_and_share(leaf.rows, explanation.rows, leaf.share, unit="")
-        rows.append(
-            [
-                str(leaf.leaf), escaped(leaf.rule_text, 500), share,
-                escaped(said, 300), "<br>".join(escaped(score, 100_000) for score in scores),
-            ]
-        )  # fmt: skip
-    out = table(["leaf", "rule", "rows", "target", "score"], rows)
-    for text in limit_texts(explanation):
+        score = "<br>".join(escaped(score, 100_000) for score in scores)
+        cells = [str(leaf.leaf), escaped(leaf.rule_text, 500), share, escaped(said, 300)]
+        rows.append(cells if is_shared else [*cells, score])
+    header = ["leaf", "rule", "rows", "target"]
+    out = table(header if is_shared else [*header, "score"], rows)
+    if is_shared:
+        out = f"{shared_formula(explanation)}\n\n{out}"
+    for text in [] if is_shared else limit_texts(explanation):
         out += f"\n\n{escaped(text, 500)}"
     scales = [f"- {escaped(text, 4000)}" for text in scale_texts(explanation, max_terms).values()]
     if scales:
@@ -330,7 +332,9 @@ def _limit_notes(explanation: ModelExplanation) -> str:
     names = without_ends(explanation)
     if names:
         listed = ", ".join(escaped(name) for name in names)
-        beyond = f"it extrapolates along {listed}; with `clamp=True` it would not."
+        advice = "" if explanation.parameters.get("clamp") else "; with `clamp=True` it would not"
+        held = " within the limits of its score" if limit_texts(explanation) else advice
+        beyond = f"it extrapolates along {listed}{held}."
     return (
         "\n\nThe model describes associations in its training data, not causes. Beyond the ranges"
         f" that it saw, {beyond}"

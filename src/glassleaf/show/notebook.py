@@ -5,11 +5,19 @@ from __future__ import annotations
 from html import escape
 
 from glassleaf.explanations import words
-from glassleaf.explanations.formulas import bare_formula, link_text, numbers_text
+from glassleaf.explanations.differences import Difference, differences
+from glassleaf.explanations.formulas import (
+    bare_formula,
+    fills_text,
+    limit_texts,
+    link_text,
+    numbers_text,
+)
 from glassleaf.explanations.model import ModelExplanation, NodeExplanation
 
 _MOST_LEAVES = 32
 _MOST_TERMS = 4
+_LIST = "<ul style='margin:0;padding-left:1.2em'>"
 _BOX = (
     "margin:0.5em 0;padding:0.5em 1em;border:1px solid #8888;border-radius:4px;"
     "display:inline-block;vertical-align:top;font-family:monospace;font-size:0.9em"
@@ -17,11 +25,16 @@ _BOX = (
 
 
 def tree_html(explanation: ModelExplanation) -> str:
-    """Splits as nested lists, leaves as formulas; a large tree only in numbers."""
+    """Splits as nested lists, leaves as formulas; a large tree only in numbers.
+
+    Where leaves share their formula, that for all rows comes first, then what differs.
+    """
     n_leaves = len(explanation.leaves)
     content = f"<div>{numbers_text(explanation)}</div>"
     if n_leaves > _MOST_LEAVES:
         content += f"model tree: {n_leaves} leaves, {explanation.rows:,} rows"
+    elif explanation.share_formula:
+        content += _link(explanation) + _shared(explanation)
     else:
         content += _link(explanation) + _node(explanation, explanation.nodes[0])
     return f'<div class="glassleaf-tree" style="{_BOX}">{content}</div>'
@@ -34,6 +47,26 @@ def _link(explanation: ModelExplanation) -> str:
     return f"<div>{escape(link_text(explanation.link, explanation.positive_class))}</div>"
 
 
+def _shared(explanation: ModelExplanation) -> str:
+    """The formula for all rows, then at every split what differs, as nested lists."""
+    root, *others = differences(explanation)
+    out, depth = _said(explanation, root), 0
+    for own in others:
+        out += _LIST if own.depth > depth else "</li>" + "</ul></li>" * (depth - own.depth)
+        out += f"<li>{escape(own.where)}: {_said(explanation, own)}"
+        depth = own.depth
+    notes = filter(None, [*limit_texts(explanation), fills_text(explanation)])
+    return out + "</li></ul>" * depth + "".join(f"<div>{escape(note)}</div>" for note in notes)
+
+
+def _said(explanation: ModelExplanation, own: Difference) -> str:
+    leaf = explanation.nodes[own.node].leaf
+    name = f"leaf {leaf}" if leaf else "all rows" if own.condition is None else ""
+    label = f"<b>{name}</b>, " if name else ""
+    rows = words.rows_and_share(own.rows, explanation.rows, own.share)
+    return f"{label}{escape(rows)}: {'<br>'.join(map(escape, own.texts))}"
+
+
 def _node(explanation: ModelExplanation, node: NodeExplanation) -> str:
     if node.split is None:
         return _leaf(explanation, node)
@@ -42,7 +75,7 @@ def _node(explanation: ModelExplanation, node: NodeExplanation) -> str:
         child = explanation.nodes[child_id]
         separator = ": " if child.split is None else ""
         sides += f"<li>{escape(condition.text)}{separator}{_node(explanation, child)}</li>"
-    return f"<ul style='margin:0;padding-left:1.2em'>{sides}</ul>"
+    return f"{_LIST}{sides}</ul>"
 
 
 def _leaf(explanation: ModelExplanation, leaf: NodeExplanation) -> str:

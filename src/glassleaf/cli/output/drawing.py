@@ -25,7 +25,6 @@ from glassleaf.explanations.formulas import (
 )
 from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation, spread_of
 from glassleaf.explanations.terms import Term
-from glassleaf.tree.complexity import shares_formula
 from glassleaf.tree.fitted import linear_model
 
 text: Any = require("rich.text", extra="cli", purpose="Drawing trees")
@@ -63,13 +62,15 @@ def print_tree(out: Any, estimator: Any, X: Any | None, n_terms: int) -> None:
     """Print the tree to a console, with at most ``n_terms`` columns per leaf; 0 prints all.
 
     The rows X show how much the columns vary. Without them, the training rows do. Where leaves
-    learned to share their formula, that for all rows is printed, and below each split what differs.
+    share their formula, that for all rows is printed, and below each split what differs.
     """
     model = linear_model(estimator)
-    if model.path is not None and shares_formula(model.tree):
-        _print_differences(out, drawable(model))
+    explanation = drawable(model)
+    if explanation.share_formula:
+        _print_differences(out, explanation)
         return
-    explanation = drawable(model, X)
+    if X is not None:
+        explanation = drawable(model, X)
     parts = {leaf.id: _parts(explanation, leaf) for leaf in explanation.leaves}
     root = rich_tree.Tree(text.Text("all rows", style="bold"), guide_style="dim")
     _grow(root, explanation, explanation.nodes[0], parts, n_terms)

@@ -30,6 +30,9 @@ _LEVEL, _COLUMN, _LEAF, _HEADER = 1.9, 1.05, 0.62, 1.15
 # Inches that the legend takes: in a narrower figure it would push everything else together.
 _LEGEND_WIDTH = 8.2
 
+# How opaque bars are that a leaf shares with all rows.
+_PALE = 0.3
+
 _LEGEND = "bars: influence on {} (spread of what the feature adds in the leaf){}"
 _SIGNS = "; blue: larger values raise it, orange: lower it, grey: no direction"
 
@@ -41,7 +44,9 @@ class TreeDisplay:
     A bar is the feature's influence in the leaf: the spread of what it adds to the score, which is
     coefficient times spread, or that of a broken line. It is blue where a larger value raises the
     score, orange where it lowers it, grey where it has no direction (categories, lines that go up
-    and down, several classes). All bars have the same scale.
+    and down, several classes). All bars have the same scale. Where leaves share their formula, the
+    first line has the bars of the formula for all rows, and in leaves those are pale that are
+    the same there.
 
     Parameters
     ----------
@@ -74,12 +79,14 @@ class TreeDisplay:
         names = list(explanation.importance)[: self.max_features]
         depth = max(node.depth for node in explanation.nodes)
         width = max(max(depth, 0.2) * _LEVEL + 2.0 + _COLUMN * len(names), _LEGEND_WIDTH)
-        height = _HEADER + _LEAF * len(explanation.leaves)
+        self._is_shared = explanation.share_formula and depth > 0
+        height = _HEADER + _LEAF * (len(explanation.leaves) + self._is_shared)
         self.ax_ = new_axes(ax, (width, height))
         self.figure_ = self.ax_.figure
         self.ax_.set_axis_off()
         self.ax_.set_xlim(-0.15, width)
-        self.ax_.set_ylim(-len(explanation.leaves) + 0.0, _HEADER / _LEAF - 0.3)
+        top = _HEADER / _LEAF - 0.3 + self._is_shared
+        self.ax_.set_ylim(-len(explanation.leaves) + 0.0, top)
         self._branches(self._places(depth))
         self._leaves(depth * _LEVEL, names)
         legend = self._legend(len(names))
@@ -92,6 +99,7 @@ class TreeDisplay:
     def _legend(self, n_shown: int) -> str:
         outputs, n_features = self.explanation.outputs, len(self.explanation.features)
         some = f"; {n_shown} of {n_features} features" if n_shown < n_features else ""
+        some = "; pale: as for all rows" * self._is_shared + some
         if len(outputs) > 1 and self.output < 0:
             return _LEGEND.format("the scores of all classes", "") + some
         whose = words.whose_score(outputs[self.output], self.explanation.positive_class)
@@ -124,39 +132,50 @@ class TreeDisplay:
             self.ax_.plot([x], [y], "o", color=INK, ms=4, zorder=2)
 
     def _leaves(self, x: float, names: list[str]) -> None:
-        bars = np.array([self._influences(leaf, names) for leaf in self.explanation.leaves])
+        lines = [*self.explanation.nodes[: self._is_shared], *self.explanation.leaves]
+        bars = np.array([self._influences(node, names) for node in lines])
         largest = float(np.abs(bars[..., 0]).max(initial=0.0)) or 1.0
         first = x + 1.9
         for j, name in enumerate(names):
             middle = first + _COLUMN * (j + 0.5)
             self.ax_.text(
-                middle - 0.2, 0.55, label(name, 20), fontsize=8.5, rotation=28, ha="left",
-                va="bottom", rotation_mode="anchor", color=INK,
+                middle - 0.2, 0.55 + self._is_shared, label(name, 20), fontsize=8.5, rotation=28,
+                ha="left", va="bottom", rotation_mode="anchor", color=INK,
             )  # fmt: skip
-            self.ax_.plot([middle, middle], [0.4, 0.6 - len(bars)], color=FAINT, lw=0.8, zorder=0)
-        for leaf, line in zip(self.explanation.leaves, bars, strict=True):
-            y = 1.0 - (leaf.leaf or 0)
-            self._leaf_text(leaf, x, y)
+            ends = [0.4 + self._is_shared, 0.6 - len(self.explanation.leaves)]
+            self.ax_.plot([middle, middle], ends, color=FAINT, lw=0.8, zorder=0)
+        for node, line in zip(lines, bars, strict=True):
+            y = 1.0 - (node.leaf or 0)
+            self._leaf_text(node, x, y)
             for j, (size, has_sign) in enumerate(line):
                 middle = first + _COLUMN * (j + 0.5)
                 length = 0.46 * _COLUMN * size / largest
                 color = (POSITIVE if size >= 0 else NEGATIVE) if has_sign else NEUTRAL
                 start = middle if has_sign else middle - abs(length) / 2
-                self.ax_.barh(y, length, left=start, height=0.5, color=color, zorder=2)
+                pale = _PALE if self._is_shared and self._is_same(node, names[j]) else 1.0
+                self.ax_.barh(y, length, left=start, height=0.5, color=color, zorder=2, alpha=pale)
 
     def _leaf_text(self, leaf: NodeExplanation, x: float, y: float) -> None:
-        self.ax_.plot([x], [y], "s", color=INK, ms=5, zorder=2)
+        if leaf.leaf:
+            self.ax_.plot([x], [y], "s", color=INK, ms=5, zorder=2)
         whole = words.rows_and_share(leaf.rows, self.explanation.rows, leaf.share)
         rows, _, weight = whole.partition(", ")  # one share fits into the line
         target = target_text(self.explanation, leaf.target)
         below = ", ".join(filter(None, (weight, target)))
         self.ax_.text(
-            x + 0.12, y + 0.02, f"leaf {leaf.leaf}", fontsize=8.5, weight="bold", va="bottom",
-            color=INK,
+            x + 0.12, y + 0.02, f"leaf {leaf.leaf}" if leaf.leaf else "all", fontsize=8.5,
+            weight="bold", va="bottom", color=INK,
         )  # fmt: skip
         self.ax_.text(x + 0.72, y + 0.02, rows, fontsize=7.5, va="bottom", color=INK)
         text = shown("\n".join(wrap(below, 30, max_lines=2, placeholder="…")))
         self.ax_.text(x + 0.12, y - 0.04, text, fontsize=7.5, va="top", color=INK)
+
+    def _is_same(self, leaf: NodeExplanation, name: str) -> bool:
+        """Whether a feature has the coefficients of the formula for all rows in a leaf."""
+        root = self.explanation.nodes[0]
+        own = [t for t, term in enumerate(self.explanation.terms) if term.feature == name]
+        pairs = zip(leaf.coef, root.coef, strict=True)
+        return leaf is not root and all(mine[t] == all_[t] for mine, all_ in pairs for t in own)
 
     def _influences(self, leaf: NodeExplanation, names: list[str]) -> list[tuple[float, bool]]:
         """Size of every feature's bar, and whether its sign means anything."""

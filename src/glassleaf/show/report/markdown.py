@@ -17,7 +17,7 @@ from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.data_notes import FeatureNote
 from glassleaf.show.report.leaves import LeafOnTest
-from glassleaf.show.text.markdown import escaped, table
+from glassleaf.show.text.markdown import escaped, shared_formula, table
 from glassleaf.show.text.model import target_text, training_range_text
 
 
@@ -26,6 +26,7 @@ def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
     parts = [
         f"# {escaped(contents.title, 200)}",
         "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
+        *_model(contents),
         _part(contents, "Scores", "scores", _scores(contents)),
         *_classes(contents),
         _part(contents, "Calibration", "calibration", _calibration(contents)),
@@ -36,6 +37,16 @@ def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
         escaped(prose.origin(contents), 5000),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _model(contents: Contents) -> list[str]:
+    """The formula for all rows, and what differs; nothing where leaves share none."""
+    if not contents.model.share_formula:
+        return []
+    link = escaped(link_text(contents.model.link, contents.model.positive_class), 500)
+    body = f"{shared_formula(contents.model)}\n\n{link}."
+    scales = _scales(contents, None)
+    return [_part(contents, "Model", "model", "\n\n".join([body, *scales]))]
 
 
 def _part(contents: Contents, title: str, intro: str, body: str) -> str:
@@ -122,6 +133,8 @@ def _leaves(contents: Contents, max_terms: int | None) -> str:
         )
     shown = ("rows shown", "their target") if contents.seen else ("test rows", "test target")
     found = table(["leaf", "rule", "training rows", "training target", *shown], rows)
+    if contents.model.share_formula:
+        return found
     return f"{found}\n\n{_formulas(contents, max_terms)}"
 
 
@@ -148,10 +161,14 @@ def _formulas(contents: Contents, max_terms: int | None) -> str:
     link = escaped(link_text(model.link, model.positive_class), 500)
     limits = [escaped(text, 500) for text in limit_texts(model)]
     intro = " ".join([f"{link}.", *limits, ranges_intro(model)])
-    scales = [f"- {escaped(text, 4000)}" for text in scale_texts(model, max_terms).values()]
-    if scales:
-        lines += ["", f"{escaped(SCALES_INTRO, 500)}:", "", *scales]
-    return intro.strip() + "\n\n" + "\n".join(lines)
+    return "\n\n".join([intro.strip(), "\n".join(lines), *_scales(contents, max_terms)])
+
+
+def _scales(contents: Contents, max_terms: int | None) -> list[str]:
+    """The points of every rank(x) in the formulas, if there are any."""
+    texts = scale_texts(contents.model, max_terms).values()
+    scales = "\n".join(f"- {escaped(text, 4000)}" for text in texts)
+    return [f"{escaped(SCALES_INTRO, 500)}:", scales] if scales else []
 
 
 def _features(contents: Contents) -> str:

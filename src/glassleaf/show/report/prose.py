@@ -134,12 +134,17 @@ def summary(contents: Contents) -> list[str]:
     depth = max(node.depth for node in model.nodes)
     n = len(model.leaves)
     asked = "one question decides" if depth == 1 else f"{depth} questions decide"
-    shape = (
-        f"It is a decision tree with {n} leaves; each leaf has a formula of its own, and at most"
-        f" {asked} which one applies to a row."
-        if n > 1
-        else "It is a single formula; no question is asked before."
-    )
+    shape = "It is a single formula; no question is asked before."
+    if n > 1 and model.share_formula:
+        shape = (
+            f"It is one formula for all rows, and a decision tree with {n} leaves that says where"
+            f" it differs; at most {asked} for a row."
+        )
+    elif n > 1:
+        shape = (
+            f"It is a decision tree with {n} leaves; each leaf has a formula of its own, and at"
+            f" most {asked} which one applies to a row."
+        )
     tested = (
         f". It was not tested: this report shows it on {rows_text(contents.rows)} of the fit, on"
         " which it does better than it will on new ones"

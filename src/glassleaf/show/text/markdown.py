@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from glassleaf.explanations import words
+from glassleaf.explanations.differences import differences
+from glassleaf.explanations.formulas import fills_text, limit_texts
+from glassleaf.explanations.model import ModelExplanation
 
 
 def escaped(text: Any, limit: int = 80) -> str:
@@ -14,6 +17,19 @@ def escaped(text: Any, limit: int = 80) -> str:
     for char in "\\`*_{}[]()#+|~":
         plain = plain.replace(char, "\\" + char)
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def shared_formula(explanation: ModelExplanation) -> str:
+    """The formula for all rows, then nested lists of what differs at every split."""
+    lines = []
+    for own in differences(explanation):
+        leaf = explanation.nodes[own.node].leaf
+        rows = words.rows_and_share(own.rows, explanation.rows, own.share)
+        who = f"{rows}, leaf {leaf}" if leaf else rows
+        said = "; ".join(escaped(text, 100_000) for text in own.texts)
+        lines.append(f"{'  ' * own.depth}- **{escaped(own.where, 500)}**, {who}: {said}")
+    notes = [*limit_texts(explanation), fills_text(explanation)]
+    return "\n\n".join(["\n".join(lines), *(escaped(note, 2000) for note in notes if note)])
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
