@@ -51,6 +51,8 @@ class Prices(NamedTuple):
 class Rules(NamedTuple):
     """Which entries may be kept, the sign of each, the intercept that belongs to a parameter.
 
+    The ``required`` ones of the root are in from the first step on.
+
     An entry that has no more than ``own_rows`` of its own (the ridge is one row's worth) rests on
     a few rows, and may not be kept.
     """
@@ -58,6 +60,7 @@ class Rules(NamedTuple):
     allowed: np.ndarray  # (nodes, parameters)
     sign: np.ndarray  # (parameters,)
     intercept: np.ndarray  # (parameters,)
+    required: np.ndarray  # (parameters,)
     own_rows: float = 10.0
 
 
@@ -109,6 +112,11 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
     n_kept = total = step = 0
     for p in range(n_parameters):  # every model has an intercept for all rows
         if rules.intercept[p] == p:
+            total += _note(1, 0, p, prices, kept)
+            _add(0, p, quadratic, kept, n_kept)
+            n_kept += 1
+    for p in range(n_parameters):
+        if rules.required[p] and _may_come(0, p, quadratic, allowed, kept):
             total += _note(1, 0, p, prices, kept)
             _add(0, p, quadratic, kept, n_kept)
             n_kept += 1
@@ -338,12 +346,12 @@ def _gain_of_pair(node, one, other, quadratic, rules, kept, n_kept):
 def _least_missed(prices, rules, kept, n_old, n_kept, value, most):
     """The entry without which the loss rises least per number, -1 if by ``most`` or more.
 
-    Only the first ``n_old`` may go, and no intercept for all rows.
+    Only the first ``n_old`` may go, and no intercept for all rows nor what is required.
     """
     found = -1
     for i in range(n_old):
         v, p = kept.node[i], kept.parameter[i]
-        if v == 0 and rules.intercept[p] == p:
+        if v == 0 and (rules.intercept[p] == p or rules.required[p]):
             continue
         spread = 0.0
         for j in range(i, n_kept):

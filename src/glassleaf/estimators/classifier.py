@@ -39,8 +39,9 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     * size: ``max_depth``, ``max_leaf_nodes``, ``min_samples_leaf``, ``min_gain``,
       ``significance``, ``significance_test``, ``tested_terms``, ``ccp_alpha``
     * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
-    * columns: ``categorical_features``, ``split_features``, ``leaf_features``, ``monotonic_cst``,
-      ``leaf_transform``, ``curves``, ``clamp``
+    * columns: ``categorical_features``, ``split_features``, ``leaf_features``,
+      ``shared_features``, ``required_features``, ``monotonic_cst``, ``leaf_transform``,
+      ``curves``, ``clamp``
     * readability: ``max_numbers``, ``round_thresholds``, ``coef_digits``
     * resources: ``backend``, ``n_jobs``, ``verbose``, ``random_state``
 
@@ -121,6 +122,13 @@ default="from_dtype"
         Which columns may split; None: all.
     leaf_features : array-like of names or positions, mask, or None, default=None
         Which columns may stand in the models; None: all.
+    shared_features : array-like of names or positions, mask, or None, default=None
+        Columns whose coefficients are the same in every leaf: they stand in the formula for all
+        rows, or in none. They may split; see ``split_features``. None: none. Needs ``max_numbers``.
+    required_features : array-like of names or positions, mask, or None, default=None
+        Columns that are in the formula for all rows however short the model is: a number with its
+        line, categories with all that occur in at least 10 rows. Only a constant column stays out,
+        and one that contradicts its sign in ``monotonic_cst``. None: none. Needs ``max_numbers``.
     monotonic_cst : dict, array-like or None, default=None
         Per column name or position: 1 if predictions must never fall as the column rises, -1 if
         they must never rise, 0 if they are free. A column with a sign does not split.
@@ -225,6 +233,8 @@ default="from_dtype"
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
         split_features: ArrayLike | None = None,
         leaf_features: ArrayLike | None = None,
+        shared_features: ArrayLike | None = None,
+        required_features: ArrayLike | None = None,
         monotonic_cst: Mapping[str, int] | Mapping[int, int] | ArrayLike | None = None,
         leaf_transform: Literal["auto", "none", "winsor", "rank"] = "auto",
         curves: bool | Literal["auto"] = "auto",
@@ -262,6 +272,8 @@ default="from_dtype"
         self.categorical_features = categorical_features
         self.split_features = split_features
         self.leaf_features = leaf_features
+        self.shared_features = shared_features
+        self.required_features = required_features
         self.monotonic_cst = monotonic_cst
         self.leaf_transform = leaf_transform
         self.curves = curves

@@ -42,6 +42,7 @@ def settings_of(
     criterion, weak_model = _criterion(given, n_classes), _weak_model(given)
     renormalize, standardized = _units(given, criterion)
     max_numbers = _max_numbers(given)
+    _check_wishes(given, max_numbers is not None)
     transform = _transform(given, max_numbers is not None)
     return Settings(
         loss=loss,
@@ -186,6 +187,15 @@ def _max_numbers(given: Mapping[str, Any]) -> int | Literal["auto"] | None:
     return parameters.whole_number("max_numbers", asked, 1, none="no limit", auto=True)
 
 
+def _check_wishes(given: Mapping[str, Any], is_short: bool) -> None:
+    for name in ("shared_features", "required_features"):
+        if given[name] is not None and not is_short:
+            raise ValueError(
+                f"{name} needs one formula for all rows. Leave max_numbers at 'auto' or give a"
+                " number, and leave weak_model, coef_digits and clamp as they are."
+            )
+
+
 def _criterion(given: Mapping[str, Any], n_classes: int) -> Criterion:
     named: dict[str, Criterion] = {
         "gradient_zscore": criteria.GradientGain("zscore"),
@@ -230,18 +240,24 @@ def roles_of(given: Mapping[str, Any], loss: Loss, table: Table) -> Roles:
         categorical = ~everything
     else:
         categorical = select_columns(table, given["categorical_features"], "categorical_features")
-    chosen = {
-        name: everything if wanted is None else select_columns(table, wanted, name)
-        for name, wanted in (
-            ("split_features", given["split_features"]),
-            ("leaf_features", given["leaf_features"]),
+    splits, leaves, shared, required = (
+        select_columns(table, given[name], name) if given[name] is not None else unless
+        for name, unless in (
+            ("split_features", everything),
+            ("leaf_features", everything),
+            ("shared_features", ~everything),
+            ("required_features", ~everything),
         )
-    }
+    )
+    for column in np.flatnonzero(required & ~leaves).tolist():
+        raise ValueError(
+            f"required_features names the column {column_name(table, column)!r}, which is not in"
+            " leaf_features."
+        )
     signs = column_signs(table, given["monotonic_cst"], "monotonic_cst")
-    _check_signs(given, loss, table, signs, categorical, chosen["leaf_features"])
-    may_split = chosen["split_features"] & (signs == 0)
-    tested = _tested(given, table, chosen["leaf_features"])
-    return Roles(categorical, may_split, chosen["leaf_features"], signs, tested)
+    _check_signs(given, loss, table, signs, categorical, leaves)
+    tested = _tested(given, table, leaves)
+    return Roles(categorical, splits & (signs == 0), leaves, signs, shared, required, tested)
 
 
 def _tested(

@@ -22,13 +22,16 @@ class Roles:
 
     A sign is 1 (a prediction must not fall as the column rises), -1 or 0 (free). A column with a
     sign does not split: then no change of it leads to another leaf, and what holds for every leaf
-    holds for the tree.
+    holds for the tree. A ``shared`` column has the same weights in all leaves; a ``required`` one
+    is in every formula.
     """
 
     categorical: Bools
     splits: Bools
     leaves: Bools
     signs: NDArray[np.int8]
+    shared: Bools
+    required: Bools
     tested: Bools | None = None  # whose coefficients must change at a split; None: any
 
     def without(self, columns: Bools) -> Roles:

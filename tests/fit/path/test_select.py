@@ -34,7 +34,7 @@ def sums_of(X, leaf, y, rows=slice(None)):
     )
 
 
-def shape_of(n_parameters, split=1, sign=None, allowed=None):
+def shape_of(n_parameters, split=1, sign=None, allowed=None, required=()):
     prices = Prices(
         entry=np.ones(n_parameters, dtype=np.int64),
         group_of=np.zeros((n_parameters, 2), dtype=np.int64),
@@ -48,6 +48,7 @@ def shape_of(n_parameters, split=1, sign=None, allowed=None):
         everywhere if allowed is None else allowed,
         np.zeros(n_parameters) if sign is None else sign,
         np.full(n_parameters, n_parameters - 1),
+        np.isin(np.arange(n_parameters), required),
     )
     return Shape(LEAVES, PARENT, prices, rules)
 
@@ -168,3 +169,24 @@ def test_a_step_back_takes_out_what_has_become_needless(rng):
         found = [set(entry[k, : size[k]].tolist()) for k in range(n_steps)]
         assert {0, 3} in found and kept in found
     assert leaf[0] == 2
+
+
+def test_what_is_required_is_there_from_the_first_step_on(rng):
+    X, leaf, y = problem(rng)
+    steps = select(shape_of(4, required=[2]), sums_of(X, leaf, y), np.ones(4), 15)
+    assert steps.numbers[0] == 2
+    assert steps.entries[:, 0, 2].all()  # though it explains nothing
+
+
+def test_required_entries_may_be_more_than_are_asked_for(rng):
+    X, leaf, y = problem(rng)
+    steps = select(shape_of(4, required=[0, 1, 2]), sums_of(X, leaf, y), np.ones(4), 2)
+    assert steps.numbers.tolist() == [4]
+
+
+def test_of_required_columns_that_make_up_each_other_the_last_stays_out(rng):
+    X, leaf, y = problem(rng)
+    X[:, 0] = X[:, 1] > 0
+    X[:, 2] = 1.0 - X[:, 0]
+    steps = select(shape_of(4, required=[0, 2]), sums_of(X, leaf, y), np.ones(4), 15)
+    assert steps.entries[:, 0, 0].all() and not steps.entries[:, 0, 2].any()

@@ -47,7 +47,8 @@ def select(shape: Shape, sums: LeafSums, unit: Floats, most_numbers: int) -> Ste
     # Without the rows of a fold there may be none.
     weight = np.maximum(hessian[0, is_intercept, is_intercept], _NO_ROWS)
     ridge[:, is_intercept] = _INTERCEPT_RIDGE * weight
-    n_steps, most = 3 * most_numbers, min(most_numbers, slope.size) + 2
+    n_first = int(is_intercept.sum() + shape.rules.required.sum())
+    n_steps, most = 3 * most_numbers, min(max(most_numbers, n_first), slope.size) + 2
     numbers, size = np.zeros((2, n_steps), dtype=np.int64)
     fall = np.zeros(n_steps)
     entry, theta = np.zeros((n_steps, most), dtype=np.int64), np.zeros((n_steps, most))
@@ -83,7 +84,7 @@ def learned_without(shape: Shape, folds: Sequence[LeafSums], unit: Floats, numbe
     for fold in folds:
         steps = select(shape, everything - fold, unit, int(numbers[-1]))
         place = np.searchsorted(steps.numbers, numbers, side="right") - 1
-        out.append(steps.entries[place])
+        out.append(steps.entries[np.maximum(place, 0)])
     return np.array(out)
 
 

@@ -104,16 +104,26 @@ def shape_of(
     signs = np.append(roles.signs, 0)[column].astype(np.float64)
     intercept = np.repeat(offer.size * (np.arange(n_outputs) + 1) - 1, offer.size)
     allowed = np.ones((len(nodes), n_outputs * offer.size), dtype=np.bool_)
-    allowed[1:] = np.tile(signs == 0, n_outputs)
+    is_shared = np.append(roles.shared, False)[column]
+    allowed[1:] = np.tile((signs == 0) & ~is_shared, n_outputs)
     is_rare = np.isin(offer.layout.term, rare_terms(plan.columns, plan.design.terms))
     allowed &= ~np.tile(np.append(is_rare, np.zeros(len(offer.held) + 1, dtype=bool)), n_outputs)
     own_rows = min(_OWN_ROWS, 1.0 + _OWN_SHARE * nodes[0].model.weight)
+    required = np.tile(_is_required(plan, roles, offer, of_stored), n_outputs)
     leaves = np.array([node.id for node in nodes if node.children is None])
-    shape = Shape(
-        leaves, parent, prices, Rules(allowed, np.tile(signs, n_outputs), intercept, own_rows)
-    )
+    rules = Rules(allowed, np.tile(signs, n_outputs), intercept, required, own_rows)
+    shape = Shape(leaves, parent, prices, rules)
     allowed &= _is_frequent(shape, sums, nodes, offer)
     return shape
+
+
+def _is_required(plan: Plan, roles: Roles, offer: Offer, column_of: Ints) -> Bools:
+    """Which parameters every formula has: the lines and the categories of required columns."""
+    terms, term = plan.design.terms, offer.layout.term
+    is_line = np.isin(term, terms.first_term[~terms.is_category])
+    out = np.zeros(offer.size, dtype=np.bool_)
+    out[: len(term)] = roles.required[column_of] & (is_line | terms.is_category[column_of])
+    return out
 
 
 def _is_frequent(shape: Shape, sums: LeafSums, nodes: Sequence[Node], offer: Offer) -> Bools:
