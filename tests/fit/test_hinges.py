@@ -123,7 +123,7 @@ def test_a_slope_that_changes_its_sign_between_leaves_survives_a_curve(rng):
 
 def test_of_columns_that_go_together_one_gets_the_bend(rng):
     x = rng.uniform(-1, 1, size=4000)
-    others = x[:, None] + 0.1 * rng.normal(size=(4000, 3))
+    others = x[:, None] + 0.15 * rng.normal(size=(4000, 3))
     y = np.abs(x) + others[:, 1] + 0.02 * rng.normal(size=4000)
     model = ModelTreeRegressor(max_depth=0, max_numbers="auto").fit(np.column_stack([others, x]), y)
     used = model.tree_.coef[0, model.tree_.terms.first_hinge_term :] != 0

@@ -51,7 +51,8 @@ class Prices(NamedTuple):
 class Rules(NamedTuple):
     """Which entries may be kept, the sign of each, the intercept that belongs to a parameter.
 
-    The ``required`` ones of the root are in from the first step on.
+    The ``required`` ones of the root are in from the first step on. Once a step has an entry of a
+    column, entries of the columns that it ``bars`` may not come any more.
 
     An entry that has no more than ``own_rows`` of its own (the ridge is one row's worth) rests on
     a few rows, and may not be kept.
@@ -61,6 +62,8 @@ class Rules(NamedTuple):
     sign: np.ndarray  # (parameters,)
     intercept: np.ndarray  # (parameters,)
     required: np.ndarray  # (parameters,)
+    column: np.ndarray  # (parameters,): -1, the last, for an intercept
+    bars: np.ndarray  # (columns and intercept, columns and intercept)
     own_rows: float = 10.0
 
 
@@ -116,7 +119,7 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
             _add(0, p, quadratic, kept, n_kept)
             n_kept += 1
     for p in range(n_parameters):
-        if rules.required[p] and _may_come(0, p, quadratic, allowed, kept):
+        if rules.required[p] and _may_come(0, p, quadratic, rules, allowed, kept):
             total += _note(1, 0, p, prices, kept)
             _add(0, p, quadratic, kept, n_kept)
             n_kept += 1
@@ -133,6 +136,7 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
             entry[step, k] = kept.node[k] * n_parameters + kept.parameter[k]
             theta[step, k] = value[k]
             fall[step] += kept.length[k] ** 2 / 2
+            _bar(rules.bars[rules.column[kept.parameter[k]]], rules.column, allowed)
         step += 1
         if total >= most_numbers or n_kept + 2 > most:
             break
@@ -149,6 +153,15 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
             total += _note(-1, kept.node[least], kept.parameter[least], prices, kept)
             n_kept = _remove(least, kept, n_kept)
     return step
+
+
+@kernel
+def _bar(is_barred, column, allowed):
+    """Allow no entries of some columns any more."""
+    if is_barred.any():
+        for p in range(len(column)):
+            if is_barred[column[p]]:
+                allowed[:, p] = False
 
 
 @kernel

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations.effects import additive, strengths
 from glassleaf.explanations.json_data import JsonData
+from glassleaf.explanations.notes import notes
 from glassleaf.explanations.rules import (
     Condition,
     all_rules,
@@ -158,6 +159,7 @@ class ModelExplanation(JsonData):
     ``positive_class`` is the one of two classes whose log-odds the score is, else None.
     ``numbers`` counts what there is to read, by what it is. If the leaves ``share_formula``, it is
     shorter to say the formula for all rows, and at every node what differs from its parent's.
+    ``notes`` are sentences about columns; see ``notes``.
     """
 
     kind: str
@@ -173,6 +175,7 @@ class ModelExplanation(JsonData):
     nodes: tuple[NodeExplanation, ...]
     numbers: dict[str, int]
     share_formula: bool
+    notes: tuple[str, ...]
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -262,6 +265,7 @@ def explain_model(model: FittedModel) -> ModelExplanation:
         nodes=_nodes(model, strength, counted.per_leaf),
         numbers=counted.parts,
         share_formula=_shares_formula(model),
+        notes=notes(model),
         parameters=dict(model.parameters),
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from glassleaf.explanations import words
 from glassleaf.explanations.json_data import JsonData
+from glassleaf.explanations.notes import twins
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.tree.path import INTERCEPT, Path, Step
 from glassleaf.tree.tree import Tree
@@ -56,7 +57,20 @@ def _what(
     gone = [_name(tree, place) for place in before if place not in now]
     if gone:
         parts.append(f"without {', '.join(gone)}")
+    named = _columns(tree, now) - _columns(tree, before)
+    names = [words.name(column.name) for column in tree.columns]
+    parts += [
+        f"{names[column]}, nearly the same as {names[twin]}, is left out"
+        for column, twin in twins(tree).items()
+        if twin in named
+    ]
     return "; ".join(parts) or "other coefficients"
+
+
+def _columns(tree: Tree, places: Iterable[Place]) -> set[int]:
+    """The columns that some entries name."""
+    terms = [term for _, _, term in places if term != INTERCEPT]
+    return set(tree.terms.column_of_term[terms].tolist())
 
 
 def _came(tree: Tree, rules: list[str], place: Place, now: Mapping[Place, float]) -> str:

@@ -16,7 +16,6 @@ from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.plan import Plan
 from glassleaf.tables.binning import WHOLE
-from glassleaf.tables.design import Design
 from glassleaf.tables.short_numbers import to_digits
 from glassleaf.tables.table import Table, raw_pieces
 from glassleaf.tables.transforms import Distribution
@@ -24,23 +23,6 @@ from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-def column_of_stored(design: Design) -> Ints:
-    """The input column of every stored column."""
-    terms = design.terms
-    column_of_term = np.zeros(terms.n_terms, dtype=np.int64)
-    for column, (first, missing) in enumerate(
-        zip(terms.first_term, terms.missing_term, strict=True)
-    ):
-        if first >= 0:
-            after = terms.first_term[terms.first_term > first]
-            last = int(after.min()) if len(after) else terms.first_hinge_term
-            column_of_term[first : last if terms.is_category[column] else first + 1] = column
-        if missing >= 0:
-            column_of_term[missing] = column
-        column_of_term[terms.hinge_terms(column)] = column
-    return column_of_term[design.layout.term]
 
 
 def narrow_leaves(

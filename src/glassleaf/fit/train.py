@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
-from glassleaf.fit.finish import column_of_stored, narrow_leaves, rounded
+from glassleaf.fit.finish import narrow_leaves, rounded
 from glassleaf.fit.grow import grow
 from glassleaf.fit.guard import guarded
 from glassleaf.fit.hinges import with_hinges
@@ -19,7 +19,7 @@ from glassleaf.fit.models.protocol import Models
 from glassleaf.fit.path.leaf_sums import N_FOLDS
 from glassleaf.fit.path.learn import learn_path, shortest_good
 from glassleaf.fit.prune import prune_by_held_out, prune_weakest
-from glassleaf.fit.rare import steps_without_rare, without_rare
+from glassleaf.fit.rare import without_rare
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.to_tree import to_tree
 from glassleaf.rows.backends import Backend
@@ -89,8 +89,7 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
         if models.linear is not None and settings.is_held and settings.loss.n_outputs == 1:
             tree = guarded(backend, models.linear, nodes, plan, tree)
         return Trained(without_rare(tree))
-    steps = learn_path(backend, models.linear, nodes, plan, roles, settings)
-    path = Path(without_rare(tree), steps_without_rare(steps, tree))
+    path = learn_path(backend, models.linear, nodes, plan, roles, settings, tree)
     return Trained(path.tree(_chosen(path, settings)), path)
 
 
@@ -103,7 +102,8 @@ def _chosen(path: Path, settings: Settings) -> Step:
 
 def _models(backend: Backend, plan: Plan, roles: Roles, settings: Settings) -> Models:
     if settings.weak_model is None:
-        tested = None if roles.tested is None else roles.tested[column_of_stored(plan.design)]
+        column_of = plan.design.terms.column_of_term[plan.design.layout.term]
+        tested = None if roles.tested is None else roles.tested[column_of]
         return LinearModels(backend, plan.design, settings, roles.signs, tested)
     return CustomModels(backend, settings.weak_model, settings.loss)
 

@@ -338,4 +338,5 @@ def _limit_notes(explanation: ModelExplanation) -> str:
     return (
         "\n\nThe model describes associations in its training data, not causes. Beyond the ranges"
         f" that it saw, {beyond}"
+        + "".join(f"\n\n{escaped(note, 500)}" for note in explanation.notes)
     )

@@ -102,6 +102,22 @@ class Terms:
         """The columns that have hinges."""
         return [int(column) for column in np.flatnonzero(np.diff(self.first_hinge))]
 
+    @cached_property
+    def column_of_term(self) -> NDArray[np.int64]:
+        """The input column of every term."""
+        out = np.zeros(self.n_terms, dtype=np.int64)
+        for column, (first, missing) in enumerate(
+            zip(self.first_term, self.missing_term, strict=True)
+        ):
+            if first >= 0:
+                after = self.first_term[self.first_term > first]
+                last = int(after.min()) if len(after) else self.first_hinge_term
+                out[first : last if self.is_category[column] else first + 1] = column
+            if missing >= 0:
+                out[missing] = column
+            out[self.hinge_terms(column)] = column
+        return out
+
     @property
     def pairs(self) -> NDArray[np.int64]:
         """Every two terms that are functions of one number: a column's line and its hinges."""

@@ -102,6 +102,11 @@ class TrainingRecord:
     column j in all rows, NaN where all values are missing. ``p_value[i]`` is that of the split of
     node i or, if it is a leaf, of the best split on ``refused[i]`` (-1: none was refused); NaN
     where nothing was tested.
+
+    Of trees with one formula for all rows: ``alone`` is the slope that each column's line would
+    have in each output if no other column were in that formula, NaN for categories and constants.
+    Column j is left out of formulas for ``twin[j]``, which says nearly the same; -1: it is not.
+    ``twin_correlation`` is that of the two.
     """
 
     mean: Floats
@@ -113,6 +118,9 @@ class TrainingRecord:
     covariance: Floats
     p_value: Floats = field(default_factory=lambda: np.zeros(0))
     refused: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    alone: Floats | None = None
+    twin: NDArray[np.int64] | None = None
+    twin_correlation: Floats | None = None
 
     def taken(self, kept: NDArray[Any], closed: Bools, number: Ints) -> TrainingRecord:
         """The records of some nodes; ``number`` is the new number of every node that stays."""

@@ -34,7 +34,7 @@ def sums_of(X, leaf, y, rows=slice(None)):
     )
 
 
-def shape_of(n_parameters, split=1, sign=None, allowed=None, required=()):
+def shape_of(n_parameters, split=1, sign=None, allowed=None, required=(), bars=None):
     prices = Prices(
         entry=np.ones(n_parameters, dtype=np.int64),
         group_of=np.zeros((n_parameters, 2), dtype=np.int64),
@@ -49,6 +49,8 @@ def shape_of(n_parameters, split=1, sign=None, allowed=None, required=()):
         np.zeros(n_parameters) if sign is None else sign,
         np.full(n_parameters, n_parameters - 1),
         np.isin(np.arange(n_parameters), required),
+        np.append(np.arange(n_parameters - 1), -1),
+        np.zeros((n_parameters, n_parameters), dtype=bool) if bars is None else bars,
     )
     return Shape(LEAVES, PARENT, prices, rules)
 
@@ -190,3 +192,13 @@ def test_of_required_columns_that_make_up_each_other_the_last_stays_out(rng):
     X[:, 2] = 1.0 - X[:, 0]
     steps = select(shape_of(4, required=[0, 2]), sums_of(X, leaf, y), np.ones(4), 15)
     assert steps.entries[:, 0, 0].all() and not steps.entries[:, 0, 2].any()
+
+
+def test_a_column_that_is_kept_bars_others(rng):
+    X, leaf, y = problem(rng)
+    bars = np.zeros((4, 4), dtype=bool)
+    bars[0, 1] = bars[1, 0] = True
+    steps = select(shape_of(4, bars=bars), sums_of(X, leaf, y), np.ones(4), 20)
+    first = next(p for p in (0, 1) if steps.entries[1, :, p].any())
+    assert steps.entries[-1, :, first].any()
+    assert not steps.entries[:, :, 1 - first].any()

@@ -7,8 +7,8 @@ much they lower it per number that somebody has to read, and go again when other
 (``_kernels.selection``). The same is done without each of a few folds of the rows, whose loss then
 says how long a model is worth its numbers.
 
-``offer`` says what a formula may name, ``leaf_sums`` what the rows say of it, ``shape`` where it
-may differ and at which price. ``select`` goes from the shortest model to the longest, ``on_rows``
-looks at these models again with the true loss, ``shorten`` rounds their numbers, and ``learn``
-tells the story.
+``offer`` says what a formula may name, ``leaf_sums`` what the rows say of it, ``alone`` what they
+say of every column by itself, ``shape`` where it may differ and at which price. ``select`` goes
+from the shortest model to the longest, ``on_rows`` looks at these models again with the true loss,
+``shorten`` rounds their numbers, and ``learn`` tells the story.
 """

@@ -9,18 +9,21 @@ from numpy.typing import NDArray
 
 from glassleaf.fit.guard import limits_of
 from glassleaf.fit.models.linear import LinearModels
+from glassleaf.fit.path.alone import columns_alone
 from glassleaf.fit.path.leaf_sums import added, leaf_sums
 from glassleaf.fit.path.offer import Offer, offer_of
 from glassleaf.fit.path.on_rows import Found, OnRows
 from glassleaf.fit.path.select import Steps, learned_without, select, units_of
 from glassleaf.fit.path.shape import shape_of
 from glassleaf.fit.path.shorten import shortened
+from glassleaf.fit.rare import steps_without_rare, without_rare
 from glassleaf.fit.splits.find import Node
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.plan import Plan
 from glassleaf.rows.settings import Roles, Settings
 from glassleaf.tree.complexity import LONGEST
-from glassleaf.tree.path import INTERCEPT, Step
+from glassleaf.tree.path import INTERCEPT, Path, Step
+from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 
@@ -31,15 +34,19 @@ _N_LIMITS = 2
 
 def learn_path(
     backend: Backend, models: LinearModels, nodes: Sequence[Node], plan: Plan, roles: Roles,
-    settings: Settings,
-) -> tuple[Step, ...]:  # fmt: skip
-    """Models of growing length, each the best of its length, with what they lose on other rows."""
+    settings: Settings, whole: Tree,
+) -> Path:  # fmt: skip
+    """Models of growing length, each the best of its length, with what they lose on other rows.
+
+    They are cut from the ``whole`` tree of these nodes.
+    """
     loss, weight = settings.loss, nodes[0].model.weight
     leaves = [node for node in nodes if node.children is None]
     offer = offer_of(plan.design)
     folds = leaf_sums(backend, models, leaves, offer, loss)
     sums = added(folds)
-    shape = shape_of(nodes, plan, roles, offer, sums)
+    alone = columns_alone(sums, plan.design.terms, offer)
+    shape = shape_of(nodes, plan, roles, offer, sums, alone)
     unit = units_of(sums, shape.rules.intercept, weight)
     on_rows = OnRows(backend, leaves, offer, loss, shape, shape.node_sums(sums)[0])
     n_limits = _N_LIMITS if loss.n_outputs == 1 and settings.is_held else 0
@@ -62,7 +69,9 @@ def learn_path(
     found = on_rows.at(steps.entries)
     validated = found.loss + of_folds.sum(axis=0) - before
     error = _errors(validated, found.loss, of_folds)
-    return _described(steps, found, validated, error, on_rows, plan, weight, n_limits)
+    described = _described(steps, found, validated, error, on_rows, plan, weight, n_limits)
+    described = steps_without_rare(described, whole)
+    return Path(alone.noted(without_rare(whole), described, plan.units.scale), described)
 
 
 def _thinned(steps: Steps, asked: int, n_limits: int) -> Steps:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf._kernels.selection import Prices, Rules
-from glassleaf.fit.finish import column_of_stored
+from glassleaf.fit.path.alone import Alone
 from glassleaf.fit.path.leaf_sums import LeafSums
 from glassleaf.fit.path.offer import Offer
 from glassleaf.fit.rare import rare_terms
@@ -82,7 +82,7 @@ def siblings(parent: Ints) -> Ints:
 
 
 def shape_of(
-    nodes: Sequence[Node], plan: Plan, roles: Roles, offer: Offer, sums: LeafSums
+    nodes: Sequence[Node], plan: Plan, roles: Roles, offer: Offer, sums: LeafSums, alone: Alone
 ) -> Shape:
     """The tree that was grown: what may differ where, and the price of every entry."""
     parent = np.full(len(nodes), -1, dtype=np.int64)
@@ -90,7 +90,7 @@ def shape_of(
         for child in node.children or ():
             parent[child] = node.id
     n_outputs = sums.slope.shape[1] // offer.size
-    of_stored = column_of_stored(plan.design)
+    of_stored = plan.design.terms.column_of_term[offer.layout.term]
     column = np.concatenate([of_stored, of_stored[offer.held[:, 0]], [-1]])
     group_of, group_price = _groups(plan, offer, of_stored)
     prices = Prices(
@@ -111,7 +111,15 @@ def shape_of(
     own_rows = min(_OWN_ROWS, 1.0 + _OWN_SHARE * nodes[0].model.weight)
     required = np.tile(_is_required(plan, roles, offer, of_stored), n_outputs)
     leaves = np.array([node.id for node in nodes if node.children is None])
-    rules = Rules(allowed, np.tile(signs, n_outputs), intercept, required, own_rows)
+    rules = Rules(
+        allowed,
+        np.tile(signs, n_outputs),
+        intercept,
+        required,
+        column=np.tile(column, n_outputs),
+        bars=np.pad(alone.is_near & ~roles.required, (0, 1)),
+        own_rows=own_rows,
+    )
     shape = Shape(leaves, parent, prices, rules)
     allowed &= _is_frequent(shape, sums, nodes, offer)
     return shape

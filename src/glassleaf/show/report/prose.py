@@ -158,6 +158,7 @@ def summary(contents: Contents) -> list[str]:
         f"{shape} There are {numbers_text(model)}.",
         named(contents, _how_well(found)),
         _what_matters(contents),
+        *model.notes,
         *([] if contents.seen else [_drift(contents)]),
     ]
 

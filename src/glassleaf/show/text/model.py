@@ -47,7 +47,10 @@ def model_text(explanation: ModelExplanation, max_terms: int | None = 6) -> str:
             lines += ["", *branches]
         for leaf in explanation.leaves:
             lines += ["", *_leaf(explanation, leaf, max_terms)]
-    notes = [*limit_texts(explanation), ranges_intro(explanation), fills_text(explanation)]
+    notes = [
+        *limit_texts(explanation), ranges_intro(explanation), fills_text(explanation),
+        *explanation.notes,
+    ]  # fmt: skip
     if any(notes):
         lines += ["", *filter(None, notes)]
     scales = scale_texts(explanation, max_terms)

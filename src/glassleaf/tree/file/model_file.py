@@ -171,6 +171,8 @@ def _check_tree(columns: list[Document], document: Document) -> None:
     if "candidates" in document:
         _check_candidates(columns, tree, document["candidates"])
         _check_tests(columns, document["seen"])
+        twins = document["seen"].get("twin", [])
+        _require(all(twin < len(columns) for twin in twins), "a twin is out of range")
 
 
 def _check_tests(columns: list[Document], seen: Document) -> None:

@@ -101,10 +101,13 @@ def _record(tree: Tree) -> Document:
 
 
 def _lists(source: Any, part: str) -> Document:
-    """The arrays of a dataclass as nested lists, each with all the axes that the schema names."""
+    """The arrays that a dataclass has, as nested lists with the axes that the schema names."""
     out = {}
     for name, annotation in arrays(part).items():
-        array = np.asarray(getattr(source, name))
+        found = getattr(source, name)
+        if found is None:
+            continue
+        array = np.asarray(found)
         axes = annotation["axes"]
         if array.ndim == len(axes) - 1 and "output" in axes:
             array = np.expand_dims(array, axes.index("output"))
