@@ -41,7 +41,7 @@ class Sample:
 
     def splits(self, **given: Any) -> bool:
         """Whether a tree of one split at most splits."""
-        settings = {"max_depth": 1, "n_jobs": 1, **given}
+        settings = {"max_depth": 1, "n_jobs": 1, "max_numbers": None, **given}
         if self.loss == "log_loss":
             model: Any = ModelTreeClassifier(**settings)
         else:

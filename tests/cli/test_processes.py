@@ -43,7 +43,7 @@ def test_output_in_ascii(model: Path) -> None:
         capture_output=True, check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
-    assert b"###" in found.stdout and b"?" not in found.stdout
+    assert b"`-- " in found.stdout and b"?" not in found.stdout
     assert b"region in {south}" in found.stdout and b"region not in {south}" in found.stdout
 
 
@@ -94,7 +94,7 @@ def test_terminal_has_colors(model: Path) -> None:
             break
         text += piece
     assert process.wait() == 0
-    assert ESCAPE in text and "█".encode() in text
+    assert ESCAPE in text and "└".encode() in text
 
 
 MEASURED = """

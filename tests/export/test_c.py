@@ -75,8 +75,8 @@ def test_the_compiled_file_is_what_predict_says(compiled, kind):
 def test_bends_and_limits_that_a_leaf_does_not_have_are_not_written():
     source = to_c(zoo.case("binary, curves without lines").model)
     assert "fmax(clip(z[0]" in source and "fmax(clip(z[1]" not in source
-    assert "fmax(z[0]" in to_c(zoo.case("curves").model)
-    assert "clip" not in to_c(zoo.case("curves").model)
+    short = to_c(zoo.case("curves").model)
+    assert "fmax(z[" in short and "fmax(clip(z[" not in short
 
 
 def test_a_deep_tree(compiled):

@@ -53,7 +53,11 @@ def test_onnxruntime_says_what_predict_says(kind):
         return
     np.testing.assert_allclose(found["probabilities"], case.expected, rtol=0, atol=1e-12)
     assert found["probabilities"].dtype == np.float64
-    assert found["label"].tolist() == case.model.predict(case.table).tolist()
+    first, second = np.sort(case.expected, axis=1)[:, :-3:-1].T
+    is_clear = first - second > 1e-9  # a tie is anybody's guess
+    assert is_clear.mean() > 0.9
+    labels = case.model.predict(case.table)
+    assert found["label"][is_clear].tolist() == labels[is_clear].tolist()
 
 
 def test_inputs_are_raw_and_typed():

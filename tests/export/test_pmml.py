@@ -47,7 +47,11 @@ def test_the_evaluator_says_what_predict_says(evaluated, kind):
     for k, label in enumerate(case.model.classes_.tolist()):
         values = found[f"probability({label})"].to_numpy(dtype=float)
         np.testing.assert_allclose(values, case.expected[:, k], rtol=0, atol=1e-12)
-    assert found["label"].tolist() == case.model.predict(case.table).tolist()
+    first, second = np.sort(case.expected, axis=1)[:, :-3:-1].T
+    is_clear = first - second > 1e-9  # a tie is anybody's guess
+    labels = case.model.predict(case.table)
+    assert is_clear.mean() > 0.9
+    assert found["label"][is_clear].tolist() == labels[is_clear].tolist()
 
 
 def test_only_limits_need_a_chain_of_models():

@@ -119,7 +119,8 @@ def test_points_double_the_odds(rng):
 def test_a_curve_is_lines_of_the_same_column(rng):
     X = pd.DataFrame({"x": rng.uniform(-3, 3, size=2000)})
     model = ModelTreeRegressor(max_depth=0, curves=True).fit(X, X["x"] ** 2)
-    _, *lines, missing = to_scorecard(model).attributes
+    _, *lines, missing, limits = to_scorecard(model).attributes
+    assert limits.attribute.startswith("score ")
     bends, ends = model.tree_.terms.hinge_at, (model.tree_.clamp_low[0], model.tree_.clamp_high[0])
     assert len(bends) > 1
     assert [line.up_to for line in lines[:-1]] == sorted({*bends, *np.ravel(ends)})

@@ -175,7 +175,7 @@ def test_a_comment_says_what_is_computed():
     assert comment_of(to_sql(binary, of=binary.classes_[0])) == [f"The probability of {low}."]
     assert comment_of(to_sql(binary, table="t", prefix="p_")) == [
         f"p_leaf is the node of the leaf, as apply() returns it: {leaves}.",
-        f"p_raw is the sum of its terms, the log-odds of {high}.",
+        f"p_raw is the sum of its terms within its limits, the log-odds of {high}.",
         f"p_probability_0 is that of {low}.",
         f"p_probability_1 is that of {high}.",
     ]

@@ -227,9 +227,10 @@ def test_units_of_the_column(rng, shift, scale):
 def test_copies_of_a_row_and_its_weight(rng):
     X, y = wave(rng, 600)
     weight = rng.integers(1, 4, size=600)
+    given = {"max_depth": 1, "min_samples_leaf": 10, "significance_test": "likelihood"}
     twice = X.loc[np.repeat(X.index, weight)]
-    copied = ModelTreeRegressor(max_depth=1, min_samples_leaf=10).fit(twice, np.repeat(y, weight))
-    weighted = ModelTreeRegressor(max_depth=1, min_samples_leaf=10).fit(X, y, sample_weight=weight)
+    copied = ModelTreeRegressor(**given).fit(twice, np.repeat(y, weight))
+    weighted = ModelTreeRegressor(**given).fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(weighted.tree_.terms.hinge_at, copied.tree_.terms.hinge_at)
     np.testing.assert_allclose(weighted.predict(X), copied.predict(X), rtol=1e-6, atol=1e-8)
 

@@ -45,7 +45,7 @@ OPTIONS = {
     "one": {"category_splits": "one"},
     "not in leaves": {"leaf_features": ["a", "b"], "split_features": ["g"]},
     "only in leaves": {"split_features": ["a"]},
-    "auto": {"max_leaf_nodes": "auto"},
+    "auto": {"max_leaf_nodes": "auto", "significance_test": "likelihood"},
 }
 
 

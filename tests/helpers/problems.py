@@ -95,6 +95,14 @@ def fitted(kind, max_depth=2, **parameters):
     return _known[key]
 
 
+def unlimited(model):
+    """The same model, whose scores are not held within limits."""
+    out, nowhere = copy.copy(model), np.full_like(model.tree_.score_low, np.inf)
+    tree = replace(model.tree_, score_low=-nowhere, score_high=nowhere)
+    out.model_ = replace(model.model_, tree=tree)
+    return out
+
+
 def with_subsets(model, seed):
     """The same model with splits on any subsets of the categories, and any way for new ones."""
     rng = np.random.default_rng(seed)

@@ -203,13 +203,12 @@ def test_slices_never_have_too_many_rows():
 
 
 @pytest.mark.parametrize("loss", [SquaredError(), MulticlassLogLoss(3)])
-def test_a_fold_gets_groups_whole(loss):
+def test_the_sums_of_a_fold_are_those_of_its_rows(loss):
     rows, task = some_rows(loss.n_outputs), passes(loss)["fold_sums"]._replace(n_folds=3)
-    rows.group = np.random.default_rng(2).integers(0, 100, N_ROWS)
     found = on_rows.fold_sums(rows, task)
     for fold in range(3):
         own = some_rows(loss.n_outputs)
-        own.weight[rows.group % 3 != fold] = 0.0
+        own.weight[rows.fold != fold] = 0.0
         alone = on_rows.model_sums(own, on_rows.ModelTask(3, task.model, loss, with_hessian=True))
         np.testing.assert_allclose(found.loss[fold], alone.loss, rtol=1e-11)
         np.testing.assert_allclose(found.gradient[fold], alone.gradient, rtol=1e-9, atol=1e-9)

@@ -5,8 +5,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from whole_models import ModelTreeRegressor
 
-from glassleaf import ModelTreeRegressor, load_scorer
+from glassleaf import load_scorer
 from glassleaf.errors import ExportError
 from glassleaf.export import to_c, to_onnx, to_pmml, to_python, to_sql
 from glassleaf.tables.reading import read_table

@@ -48,7 +48,9 @@ def paper_settings(method: str) -> dict[str, Any]:
     >>> from glassleaf import ModelTreeRegressor, paper_settings
     >>> ModelTreeRegressor(**paper_settings("MT-G"), max_depth=2)
     ModelTreeRegressor(alpha=1.0, category_splits='one', clamp=False,
-                       criterion='gradient', curves=False, leaf_transform='none',
-                       max_depth=2, rescore=0, shrink='zero', significance=None)
+                       coef_digits=None, criterion='gradient', curves=False,
+                       leaf_transform='none', max_depth=2, max_numbers=None,
+                       rescore=0, round_thresholds=False, shrink='zero',
+                       significance=None)
     """
     return {**_COMMON, "criterion": parameters.choice("method", method, PAPER_METHODS)}

@@ -20,6 +20,9 @@ from glassleaf.tree.tree import term_matrix
 
 Floats = NDArray[np.float64]
 
+# A smaller share of different rows than this is few.
+_FEW_DIFFERENT = 0.1
+
 
 def build_rows(part: Part, plan: Plan, vector_width: int, n_threads: int, n_folds: int = 0) -> Rows:
     """The rows of a part as passes over rows read them, with vectors of this width."""
@@ -112,7 +115,8 @@ def content_folds(part: Part, columns: Sequence[Column], n_folds: int) -> NDArra
     """A fold for every row, by chance, but told by what it holds.
 
     Copies of a row are in one fold, and count there as its weight does; the order of rows and how
-    they are cut into parts do not matter. Rows of one group are in one fold.
+    they are cut into parts do not matter. Rows of one group are in one fold. Where few rows differ
+    at all, their places tell them apart: a fold would leave out all that is known of some.
     """
     if part.group is not None:
         return (part.group % n_folds).astype(np.uint8)
@@ -124,6 +128,8 @@ def content_folds(part: Part, columns: Sequence[Column], n_folds: int) -> NDArra
         else:
             bits = category_codes(part, column, j).astype(np.int64).view(np.uint64)
         key = _mixed(key ^ (bits + np.uint64(j)))
+    if len(np.unique(key)) < _FEW_DIFFERENT * len(key):
+        key = _mixed(key ^ np.arange(len(key), dtype=np.uint64))
     return (key % np.uint64(n_folds)).astype(np.uint8)
 
 

@@ -195,8 +195,8 @@ def test_a_known_category_is_no_missing_value(call: Call) -> None:
     group = rng.choice(["NA", "None", " x", "y"], 400)
     value = np.array([{"NA": 0.0, "None": 5.0, " x": -3.0, "y": 9.0}[g] for g in group])
     table = pa.table({"group": group, "value": value})
-    model = glassleaf.ModelTreeRegressor().fit(table.select(["group"]), value)
-    model.save("m.json")
+    model = glassleaf.ModelTreeRegressor(max_numbers=None)
+    model.fit(table.select(["group"]), value).save("m.json")
     pyarrow.parquet.write_table(table, "rows.parquet")
     write_csv(Path("rows.csv"), table)
     expected = call("predict", "m.json", "rows.parquet").stdout

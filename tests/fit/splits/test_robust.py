@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import chi2
+from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
 from benchmarks.split_level import LEVEL, POWER, finds_instability, share_of_runs
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, load
+from glassleaf import explain, load
 from glassleaf.fit.splits.chance import best_of_all, best_of_borders, upper_tail
 from glassleaf.rows import passes as on_rows
 

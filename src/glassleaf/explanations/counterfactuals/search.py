@@ -134,7 +134,8 @@ def counterfactuals(
     >>> import numpy as np
     >>> from glassleaf import ModelTreeRegressor, counterfactuals
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
-    >>> model = ModelTreeRegressor(max_depth=0, alpha=0).fit(X, X[:, 0] + 4 * X[:, 1])
+    >>> model = ModelTreeRegressor(max_depth=0, alpha=0, max_numbers=None)
+    >>> _ = model.fit(X, X[:, 0] + 4 * X[:, 1])
     >>> counterfactuals(model, [[0.0, 0.0]], target=2.0)[0].text
     'x1: 0 → 0.5'
     """
