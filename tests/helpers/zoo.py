@@ -152,7 +152,7 @@ def case(name: str) -> Case:
     table, score = training_table(rng)
     if name in BENT:
         score = score + bend(table) - 1.0
-    is_whole = any(word in name for word in ("clamp", "rank", "winsor", "without lines"))
+    is_whole = any(word in name for word in ("clamp", "curves, rank", "winsor", "without lines"))
     whole = {"max_numbers": None} if is_whole else {}
     parameters = {"categorical_features": NAMES[4:], "n_jobs": 1, **whole, **parameters}
     if kind in ("binary", "texts", "multiclass"):

@@ -12,7 +12,8 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor, paper_settings
 NEUTRAL = {
     "monotonic_cst", "positive_class",
     "loss", "class_weight", "max_depth", "max_leaf_nodes", "min_samples_leaf", "max_bins",
-    "categorical_features", "split_features", "leaf_features", "weak_model", "n_jobs", "verbose",
+    "categorical_features", "split_features", "leaf_features", "shared_features",
+    "required_features", "weak_model", "n_jobs", "verbose",
     "backend", "random_state",
 }  # fmt: skip
 # As the paper describes it, and METHOD.md reads it.
