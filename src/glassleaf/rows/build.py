@@ -20,8 +20,8 @@ from glassleaf.tree.tree import term_matrix
 
 Floats = NDArray[np.float64]
 
-# A smaller share of different rows than this is few.
-_FEW_DIFFERENT = 0.1
+# Copies of a row that share a fold.
+_TOGETHER = 10
 
 
 def build_rows(part: Part, plan: Plan, vector_width: int, n_threads: int, n_folds: int = 0) -> Rows:
@@ -114,9 +114,9 @@ def category_codes(part: Part, column: Column, place: int) -> Codes:
 def content_folds(part: Part, columns: Sequence[Column], n_folds: int) -> NDArray[np.uint8]:
     """A fold for every row, by chance, but told by what it holds.
 
-    Copies of a row are in one fold, and count there as its weight does; the order of rows and how
-    they are cut into parts do not matter. Rows of one group are in one fold. Where few rows differ
-    at all, their places tell them apart: a fold would leave out all that is known of some.
+    A few copies of a row are in one fold, and count there as its weight does; the order of rows
+    does not matter. Many copies are dealt to all folds: one would hold all that is known of them.
+    Rows of one group are in one fold.
     """
     if part.group is not None:
         return (part.group % n_folds).astype(np.uint8)
@@ -128,9 +128,22 @@ def content_folds(part: Part, columns: Sequence[Column], n_folds: int) -> NDArra
         else:
             bits = category_codes(part, column, j).astype(np.int64).view(np.uint64)
         key = _mixed(key ^ (bits + np.uint64(j)))
-    if len(np.unique(key)) < _FEW_DIFFERENT * len(key):
-        key = _mixed(key ^ np.arange(len(key), dtype=np.uint64))
-    return (key % np.uint64(n_folds)).astype(np.uint8)
+    dealt = key % np.uint64(n_folds) + (_earlier_copies(key) // _TOGETHER).astype(np.uint64)
+    return (dealt % np.uint64(n_folds)).astype(np.uint8)
+
+
+def _earlier_copies(key: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """For every row how many before it have the same key.
+
+    >>> _earlier_copies(np.array([7, 5, 7, 7], dtype=np.uint64))
+    array([0, 0, 1, 2])
+    """
+    order = np.argsort(key, kind="stable")
+    is_new = np.append(True, key[order][1:] != key[order][:-1])
+    start = np.maximum.accumulate(np.where(is_new, np.arange(len(key)), 0))
+    out = np.empty(len(key), dtype=np.int64)
+    out[order] = np.arange(len(key)) - start
+    return out
 
 
 def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -62,8 +62,10 @@ def learn_path(
     else:  # others are fitted again, each step at a price
         steps = _thinned(steps, (asked if isinstance(asked, int) else most) - n_limits, n_limits)
         others = learned_without(shape, folds, unit, steps.numbers)
-        of_folds = on_rows.losses_of_folds(others)
-        steps, lost, before = on_rows.improved(steps, unit)
+        start = on_rows.at(steps.entries)
+        of_folds = on_rows.losses_of_folds(others, start if n_limits else start.without_limits())
+        before = start.loss
+        steps, lost = on_rows.improved(steps, start, unit)
     if settings.shortens:
         steps = _with_short_numbers(steps, lost, on_rows, plan)
     found = on_rows.at(steps.entries)
@@ -88,13 +90,15 @@ def _errors(validated: Floats, lost: Floats, of_folds: Floats) -> Floats:
     """Standard error of how much more every step loses than the best one.
 
     Of so few folds, that of a single step is known badly. The variance of a difference grows with
-    the difference of the models, so that all steps tell it together.
+    the difference of the models, so that all shorter steps tell it together. Longer ones are not
+    asked: those that say too much vary most.
     """
     best = int(np.argmin(validated))
     apart = of_folds - of_folds[:, [best]]
     variance = len(of_folds) * apart.var(axis=0, ddof=1)
     away = abs(lost - lost[best])
-    return np.asarray(np.sqrt(variance.sum() / max(away.sum(), np.finfo(float).tiny) * away))
+    rate = variance[:best].sum() / max(away[:best].sum(), np.finfo(float).tiny)
+    return np.asarray(np.sqrt(rate * away))
 
 
 def _with_short_numbers(steps: Steps, lost: Floats, on_rows: OnRows, plan: Plan) -> Steps:

@@ -32,6 +32,10 @@ class Found(NamedTuple):
     low: Floats  # (models, outputs)
     high: Floats
 
+    def without_limits(self) -> Found:
+        everywhere = np.full_like(self.low, np.inf)
+        return self._replace(low=-everywhere, high=everywhere)
+
 
 @dataclass(frozen=True)
 class OnRows:
@@ -44,26 +48,31 @@ class OnRows:
     shape: Shape
     hessian: Floats  # of every node, around the models of the leaves
 
-    def losses_of_folds(self, entries: Floats) -> Floats:
-        """Losses of the models of every fold on its own rows: (folds, models)."""
+    def losses_of_folds(self, entries: Floats, start: Found) -> Floats:
+        """Losses of the models of every fold on its own rows: (folds, models).
+
+        Their scores are held within those at the ``start``.
+        """
         models = np.array([self.shape.models(own) for own in entries])
         tasks = [
             passes.FoldLossTask(
-                leaf.id, [self._row_models(leaf, own[:, k]) for own in models], self.loss
+                leaf.id,
+                [self._row_models(leaf, own[:, k]) for own in models],
+                start.low.ravel(),
+                start.high.ravel(),
+                self.loss,
             )
             for k, leaf in enumerate(self.leaves)
         ]
         return np.asarray(sum(self.backend.sum(passes.fold_losses, tasks)))
 
-    def improved(self, steps: Steps, unit: Floats) -> tuple[Steps, Floats, Floats]:
-        """The steps with entries that lose less, what they lose, and what they lost before.
+    def improved(self, steps: Steps, start: Found, unit: Floats) -> tuple[Steps, Floats]:
+        """The steps with entries that lose less than at the ``start``, and what they lose.
 
         Newton's method. Every round needs gradients alone: the Hessian stays that of the models of
         the leaves.
         """
-        best = steps.entries
-        loss, gradient, _, _ = self.at(best)
-        before = loss
+        best, loss, gradient = steps.entries, start.loss, start.gradient
         for _ in range(_ROUNDS):
             tried = np.array([
                 entries - self._newton_step(entries, own, unit)
@@ -75,7 +84,7 @@ class OnRows:
             best = np.where(is_better[:, None, None], tried, best)
             gradient = np.where(is_better[:, None, None], found.gradient, gradient)
             loss = np.where(is_better, found.loss, loss)
-        return Steps(steps.numbers, steps.fall, best), loss, before
+        return Steps(steps.numbers, steps.fall, best), loss
 
     def gram(self, is_used: Bools) -> Floats:
         """The Hessian of the loss by some entries of a model."""

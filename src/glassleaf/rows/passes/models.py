@@ -480,10 +480,12 @@ def several_sums(rows: Rows, task: SeveralTask) -> SeveralSums:
 
 
 class FoldLossTask(NamedTuple):
-    """A node, several models for each fold, and the loss."""
+    """A node, several models for each fold, the limits of their scores, and the loss."""
 
     node: int
     models: Sequence[SeveralModels]
+    low: Floats  # (models * outputs,)
+    high: Floats
     loss: Loss
     span: Span | None = None
 
@@ -503,6 +505,7 @@ def fold_losses(rows: Rows, task: FoldLossTask) -> Floats:
     out = np.zeros((task.n_folds, len(task.models[0].intercept) // task.loss.n_outputs))
     for fold, own in _folds(rows, task):
         raw = _several_scores(own, 0, len(own.target), task.models[fold])
+        np.clip(raw, task.low, task.high, out=raw)
         value, _ = _several_derivatives(own.target, raw, task.loss)
         out[fold] += np.dot(own.weight, value)
     return out
