@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss, SquaredError
+from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss, Poisson, SquaredError
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows import slices
 from glassleaf.rows.passes import models
@@ -54,7 +54,7 @@ def passes(loss):
     ends = np.full(4 * shape[0], 0.8)
     return {
         "model_sums": on_rows.ModelTask(3, left, loss, with_hessian=True),
-        "fold_sums": on_rows.FoldTask(3, left, loss, n_folds=3),
+        "fold_sums": on_rows.FoldTask(3, left, right.intercept, loss, n_folds=3),
         "fold_losses": on_rows.FoldLossTask(3, several, -ends, ends, loss),
         "several_sums": on_rows.SeveralTask(3, several[0], loss),
         "score_ranges": on_rows.ScoreTask(3, left),
@@ -149,6 +149,22 @@ def test_folds_of_sums_and_of_losses_are_the_same_rows():
     task = on_rows.FoldLossTask(3, same, -ends, ends, loss)
     of_losses = on_rows.fold_losses(rows, task)[:, 0]
     np.testing.assert_allclose(of_sums, of_losses, rtol=1e-10)
+
+
+@pytest.mark.parametrize("loss", [SquaredError(), BinaryLogLoss(), Poisson()])
+def test_the_loss_of_folds_is_true_at_the_model_and_at_the_constant(loss):
+    """However flat the loss is at the model; between the two it is a parabola."""
+    rows, own = some_rows(1), passes(loss)["fold_sums"]
+    own = own._replace(model=on_rows.RowModel(3 * own.model.coef, own.model.intercept))
+    found = on_rows.fold_sums(rows, own)
+    way = np.append(-own.model.coef, own.constant - own.model.intercept)
+    full = np.tril(found.hessian[:, 0]) + np.tril(found.hessian[:, 0], -1).transpose(0, 2, 1)
+    quadratic = found.loss + found.gradient[:, 0] @ way + way @ full @ way / 2
+    start, stop = rows.spans[3]
+    target = rows.target[start:stop]
+    value, _, _ = loss.derivatives(target, np.full(len(target), own.constant[0]), False)
+    of_fold = np.bincount(rows.fold[start:stop], value * rows.weight[start:stop], minlength=3)
+    np.testing.assert_allclose(quadratic, of_fold, rtol=1e-9)
 
 
 # --- where a pass is cut -------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.models.units import NodeModel
 from glassleaf.fit.path.offer import Offer
 from glassleaf.fit.splits.find import Node
-from glassleaf.losses import Loss
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
+from glassleaf.rows.summarize import TargetUnits
 
 Floats = NDArray[np.float64]
 
@@ -62,11 +62,12 @@ def added(folds: Sequence[LeafSums]) -> LeafSums:
 
 
 def leaf_sums(
-    backend: Backend, models: LinearModels, leaves: Sequence[Node], offer: Offer, loss: Loss
+    backend: Backend, models: LinearModels, leaves: Sequence[Node], offer: Offer, units: TargetUnits
 ) -> list[LeafSums]:
-    """What the rows of each fold say of the models of the leaves."""
+    """What the rows of each fold say of the models of the leaves, on the way to a constant."""
     tasks = [
-        on_rows.FoldTask(leaf.id, models.at_rows(leaf.model), loss, N_FOLDS) for leaf in leaves
+        on_rows.FoldTask(leaf.id, models.at_rows(leaf.model), units.start, units.loss, N_FOLDS)
+        for leaf in leaves
     ]
     found = backend.sum(on_rows.fold_sums, tasks)
     folds = []

@@ -43,7 +43,7 @@ def learn_path(
     loss, weight = settings.loss, nodes[0].model.weight
     leaves = [node for node in nodes if node.children is None]
     offer = offer_of(plan.design)
-    folds = leaf_sums(backend, models, leaves, offer, loss)
+    folds = leaf_sums(backend, models, leaves, offer, plan.units)
     sums = added(folds)
     alone = columns_alone(sums, plan.design.terms, offer)
     shape = shape_of(nodes, plan, roles, offer, sums, alone)

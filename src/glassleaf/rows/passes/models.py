@@ -357,11 +357,16 @@ def _both_ends(one: Floats, other: Floats) -> Floats:
     return np.array([min(one[0], other[0]), max(one[1], other[1])])
 
 
+# Scores nearer to each other than this have no secant but rounding.
+_APART = 1e-3
+
+
 class FoldTask(NamedTuple):
-    """A node, its model and the loss, and how many folds its rows are in."""
+    """A node, its model, a constant model (one score per output), the loss, how many folds."""
 
     node: int
     model: RowModel
+    constant: Floats
     loss: Loss
     n_folds: int
     span: Span | None = None
@@ -403,11 +408,42 @@ def fold_sums(rows: Rows, task: FoldTask) -> FoldSums:
     )
     for fold, own_rows in _folds(rows, task):
         size = len(own_rows.target)
-        own = sums_of_rows(own_rows, 0, size, task.model, task.loss, with_hessian=True)
+        own = sums_of_rows(own_rows, 0, size, task.model, task.loss, with_hessian=False)
         out.loss[fold] += own.loss
         out.gradient[fold] += own.gradient
-        out.hessian[fold] += own.hessian
+        out.hessian[fold] += _hessian_on_the_way(own_rows, task)
     return out
+
+
+def _hessian_on_the_way(rows: Rows, task: FoldTask) -> Floats:
+    """The Hessian that tells best what models between that of a node and a constant lose.
+
+    Where a model is nearly sure of its rows, the loss is flat: its own Hessian says that any score
+    is as good. Several outputs have theirs halfway to the constant.
+    """
+    loss, size = task.loss, len(rows.target)
+    if loss.n_outputs > 1 or loss.is_quadratic:
+        at = task.model
+        if not loss.is_quadratic:
+            at = RowModel(at.coef / 2, (at.intercept + task.constant) / 2)
+        found = sums_of_rows(rows, 0, size, at, loss, with_hessian=True).hessian
+        assert found is not None
+        return found
+    raw = raw_prediction(rows, 0, size, task.model).ravel()
+    return _gram(rows, 0, size, rows.weight * _secant_curvature(rows.target, raw, task))[None]
+
+
+def _secant_curvature(target: Floats, raw: Floats, task: FoldTask) -> Floats:
+    """The curvature of the parabola that touches a row's loss at its score, and meets it again.
+
+    It meets it at the score of the constant model; where both are the same, they say the same.
+    """
+    value, slope, curvature = task.loss.derivatives(target, raw, True)
+    far, _, _ = task.loss.derivatives(target, np.full_like(raw, task.constant[0]), False)
+    way = task.constant[0] - raw
+    is_apart = np.abs(way) > _APART
+    rest = far - value - slope.ravel() * way
+    return np.where(is_apart, 2 * rest / np.where(is_apart, way, 1.0) ** 2, curvature.ravel())
 
 
 def _folds(rows: Rows, task: FoldTask | FoldLossTask) -> Iterator[tuple[int, Rows]]:
