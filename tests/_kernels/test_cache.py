@@ -49,7 +49,8 @@ def run(package):
     def run(code, **settings):
         environment = {**os.environ, "PYTHONPATH": str(package.parent), "HOME": NOWHERE,
                        "XDG_CACHE_HOME": NOWHERE, "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
-        environment.pop("NUMBA_CACHE_DIR", None)
+        for own in ("NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT"):
+            environment.pop(own, None)
         done = subprocess.run(
             [sys.executable, "-c", code], env={**environment, **settings},
             capture_output=True, text=True, check=False,
