@@ -149,9 +149,10 @@ default="from_dtype"
         intercepts, coefficients, places of bends, ranges and limits. The model is then one formula
         for all rows, and at every split what differs; of columns that say nearly the same
         (correlation beyond 0.98), it names the one that comes in first. "auto": as few as lose no
-        more than one standard error, by cross-validation. None: no limit, and a formula of its own
-        in every leaf; also where ``weak_model``, a fixed number of ``coef_digits`` or quantiles in
-        ``clamp`` ask for such formulas and ``max_numbers`` is "auto".
+        more than one standard error, or 0.2 % of what they explain, by cross-validation. None: no
+        limit, and a formula of its own in every leaf; also where ``weak_model``, a fixed number of
+        ``coef_digits`` or quantiles in ``clamp`` ask for such formulas and ``max_numbers`` is
+        "auto".
     round_thresholds : bool, float or "auto", default="auto"
         Prefer thresholds that are short to read, at the cost of at most this share of the
         split's gain; True: 0.01. "auto": with ``max_numbers``.

@@ -30,6 +30,9 @@ Floats = NDArray[np.float64]
 # Steps of a path, by ratios, that are kept where each has to be fitted again.
 _MOST_STEPS = 40
 _N_LIMITS = 2
+# Shares of what a model explains, and leaves, for which nobody would read more numbers.
+_LITTLE = 0.002
+_LITTLE_LEFT = 0.02
 
 
 def learn_path(
@@ -155,6 +158,12 @@ def _stored(entries: Floats, offer: Offer) -> Floats:
 
 
 def shortest_good(steps: Sequence[Step]) -> Step:
-    """The shortest step whose validated loss is within one standard error of the best."""
+    """The shortest step whose validated loss is nearly the best.
+
+    It is within one standard error, or so near that nobody would read more numbers for it: within a
+    five-hundredth of what the best one explains of the loss of a constant, and a fiftieth of what
+    it leaves.
+    """
     best = min(step.validated for step in steps)
-    return next(step for step in steps if step.validated <= best + step.error)
+    little = min(_LITTLE * (steps[0].validated - best), _LITTLE_LEFT * max(best, 0.0))
+    return next(step for step in steps if step.validated <= best + max(step.error, little))
