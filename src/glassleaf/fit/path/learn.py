@@ -27,9 +27,11 @@ from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 
-# Steps of a path, by ratios, that are kept where each has to be fitted again.
+# Steps of a path, by ratios, that are kept: each is judged on rows, and has its numbers shortened.
 _MOST_STEPS = 40
 _N_LIMITS = 2
+# A loss below this share of that of the shortest model is rounding.
+_ROUNDING = 1e-18
 # Shares of what a model explains, and leaves, for which nobody would read more numbers.
 _LITTLE = 0.002
 _LITTLE_LEFT = 0.02
@@ -56,15 +58,15 @@ def learn_path(
     asked = settings.max_numbers
     most = max(LONGEST, asked if isinstance(asked, int) else 0)
     steps = select(shape, sums, unit, most - n_limits)
+    steps = _thinned(steps, (asked if isinstance(asked, int) else most) - n_limits, n_limits)
+    others = learned_without(shape, folds, unit, steps.numbers)
     if loss.is_quadratic:
-        others = learned_without(shape, folds, unit, steps.numbers)
         of_folds = np.array([
             fold.loss(shape.models(entries)) for fold, entries in zip(folds, others, strict=True)
         ])  # fmt: skip
+        steps = _without_ridge(steps, on_rows, shape.node_sums(sums)[1], unit)
         lost = before = sums.loss(shape.models(steps.entries))
-    else:  # others are fitted again, each step at a price
-        steps = _thinned(steps, (asked if isinstance(asked, int) else most) - n_limits, n_limits)
-        others = learned_without(shape, folds, unit, steps.numbers)
+    else:
         start = on_rows.at(steps.entries)
         of_folds = on_rows.losses_of_folds(others, start if n_limits else start.without_limits())
         before = start.loss
@@ -77,6 +79,19 @@ def learn_path(
     described = _described(steps, found, validated, error, on_rows, plan, weight, n_limits)
     described = steps_without_rare(described, whole)
     return Path(alone.noted(without_rare(whole), described, plan.units.scale), described)
+
+
+def _without_ridge(steps: Steps, on_rows: OnRows, slope: Floats, unit: Floats) -> Steps:
+    """The steps with the entries that lose least, where these keep the signs."""
+    shape, entries = on_rows.shape, steps.entries.copy()
+    for own in entries:
+        used = own != 0
+        used[0, shape.rules.intercept] = True
+        size = np.broadcast_to(unit, own.shape)[used]
+        best = np.linalg.solve(on_rows.gram(used) / (size[:, None] * size), slope[used] / size)
+        if (np.broadcast_to(shape.rules.sign, own.shape)[used] * best >= 0).all():
+            own[used] = best / size
+    return Steps(steps.numbers, steps.fall, entries)
 
 
 def _thinned(steps: Steps, asked: int, n_limits: int) -> Steps:
@@ -114,7 +129,8 @@ def _with_short_numbers(steps: Steps, lost: Floats, on_rows: OnRows, plan: Plan)
     for k, own in enumerate(entries):
         used = is_constant | (own != 0)
         raw = scale * own[used] + center[used]
-        short = shortened(raw, on_rows.gram(used) / scale**2, float(lost[k]))
+        loss = max(float(lost[k]), _ROUNDING * float(lost[0]))
+        short = shortened(raw, on_rows.gram(used) / scale**2, loss)
         own[used] = (short - center[used]) / scale
     return Steps(steps.numbers, steps.fall, entries)
 

@@ -549,16 +549,10 @@ def fold_losses(rows: Rows, task: FoldLossTask) -> Floats:
 
 def _several_derivatives(target: Floats, raw: Floats, loss: Loss) -> tuple[Floats, Floats]:
     """Loss (rows, models) and slope (rows, models * outputs) of some rows under several models."""
-    value = np.empty((len(raw), raw.shape[1] // loss.n_outputs))
-    slope = np.empty_like(raw)
-    for k in range(value.shape[1]):
-        own = slice(k * loss.n_outputs, (k + 1) * loss.n_outputs)
-        given = np.ascontiguousarray(raw[:, own])
-        value[:, k], found, _ = loss.derivatives(
-            target, given.ravel() if loss.n_outputs == 1 else given, False
-        )
-        slope[:, own] = found.reshape(given.shape)
-    return value, slope
+    n_models = raw.shape[1] // loss.n_outputs
+    given = raw.ravel() if loss.n_outputs == 1 else raw.reshape(-1, loss.n_outputs)
+    value, slope, _ = loss.derivatives(np.repeat(target, n_models), given, False)
+    return value.reshape(-1, n_models), slope.reshape(raw.shape)
 
 
 def _several_scores(rows: Rows, start: int, stop: int, models: SeveralModels) -> Floats:
