@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassleaf import ModelTreeClassifier
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf.fit.path.learn import shortest_good
 from glassleaf.tree.path import Step
 
@@ -58,3 +58,13 @@ def test_many_copies_of_a_row_do_not_hide_the_rest(rng):
     model = ModelTreeClassifier().fit(X, y)
     assert model.score(X[n // 10 :], y[n // 10 :]) > 0.7
     assert max(step.error for step in model.path_) < 0.02
+
+
+def test_what_is_exact_is_said_exactly(rng):
+    """No ridge is left in the numbers, and no rounding of sums."""
+    X = rng.normal(size=(300, 2))
+    found = ModelTreeRegressor().fit(X, 3 - 2 * X[:, 0])
+    assert found.tree_.coef.tolist() == [[-2.0, 0.0]]
+    assert found.tree_.intercept.tolist() == [3.0]
+    found = ModelTreeRegressor().fit(X, 3 - 2 * X[:, 0] + 0.001 * X[:, 1])
+    np.testing.assert_allclose(found.tree_.coef, [[-2.0, 0.001]], rtol=1e-9)
