@@ -66,5 +66,5 @@ def test_what_is_exact_is_said_exactly(rng):
     found = ModelTreeRegressor().fit(X, 3 - 2 * X[:, 0])
     assert found.tree_.coef.tolist() == [[-2.0, 0.0]]
     assert found.tree_.intercept.tolist() == [3.0]
-    found = ModelTreeRegressor().fit(X, 3 - 2 * X[:, 0] + 0.001 * X[:, 1])
-    np.testing.assert_allclose(found.tree_.coef, [[-2.0, 0.001]], rtol=1e-9)
+    found = ModelTreeRegressor().fit(X, 3 - 2 * X[:, 0] + 0.01 * X[:, 1])
+    np.testing.assert_allclose(found.tree_.coef, [[-2.0, 0.01]], rtol=1e-9)

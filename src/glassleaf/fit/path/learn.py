@@ -13,7 +13,7 @@ from glassleaf.fit.path.alone import columns_alone
 from glassleaf.fit.path.leaf_sums import added, leaf_sums
 from glassleaf.fit.path.offer import Offer, offer_of
 from glassleaf.fit.path.on_rows import Found, OnRows
-from glassleaf.fit.path.select import Steps, learned_without, select, units_of
+from glassleaf.fit.path.select import RIDGE_ROWS, Steps, learned_without, select, units_of
 from glassleaf.fit.path.shape import shape_of
 from glassleaf.fit.path.shorten import shortened
 from glassleaf.fit.rare import steps_without_rare, without_rare
@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 # Steps of a path, by ratios, that are kept: each is judged on rows, and has its numbers shortened.
 _MOST_STEPS = 40
 _N_LIMITS = 2
+# How often what a ridge left is asked for again.
+_ROUNDS = 4
 # A loss below this share of that of the shortest model is rounding.
 _ROUNDING = 1e-18
 # Shares of what a model explains, and leaves, for which nobody would read more numbers.
@@ -82,14 +84,21 @@ def learn_path(
 
 
 def _without_ridge(steps: Steps, on_rows: OnRows, slope: Floats, unit: Floats) -> Steps:
-    """The steps with the entries that lose least, where these keep the signs."""
+    """The steps with the entries that lose least, where these keep the signs.
+
+    Each round leaves a share of the ridge's pull: little of entries that many rows tell.
+    """
     shape, entries = on_rows.shape, steps.entries.copy()
     for own in entries:
         used = own != 0
         used[0, shape.rules.intercept] = True
-        size = np.broadcast_to(unit, own.shape)[used]
-        best = np.linalg.solve(on_rows.gram(used) / (size[:, None] * size), slope[used] / size)
-        if (np.broadcast_to(shape.rules.sign, own.shape)[used] * best >= 0).all():
+        size, sign = (np.broadcast_to(of, own.shape)[used] for of in (unit, shape.rules.sign))
+        gram = on_rows.gram(used) / (size[:, None] * size)
+        inverse = np.linalg.inv(gram + RIDGE_ROWS * np.eye(len(gram)))
+        best = size * own[used]
+        for _ in range(_ROUNDS):
+            best = best + inverse @ (slope[used] / size - gram @ best)
+        if (sign * best >= 0).all():
             own[used] = best / size
     return Steps(steps.numbers, steps.fall, entries)
 
@@ -108,15 +117,15 @@ def _errors(validated: Floats, lost: Floats, of_folds: Floats) -> Floats:
     """Standard error of how much more every step loses than the best one.
 
     Of so few folds, that of a single step is known badly. The variance of a difference grows with
-    the difference of the models, so that all shorter steps tell it together. Longer ones are not
-    asked: those that say too much vary most.
+    the difference of the models and with what they lose, so that all shorter steps tell it
+    together. Longer ones are not asked: those that say too much vary most.
     """
     best = int(np.argmin(validated))
     apart = of_folds - of_folds[:, [best]]
     variance = len(of_folds) * apart.var(axis=0, ddof=1)
-    away = abs(lost - lost[best])
-    rate = variance[:best].sum() / max(away[:best].sum(), np.finfo(float).tiny)
-    return np.asarray(np.sqrt(rate * away))
+    size = abs(lost - lost[best]) * (lost + lost[best])
+    rate = variance[:best].sum() / max(size[:best].sum(), np.finfo(float).tiny)
+    return np.asarray(np.sqrt(rate * size))
 
 
 def _with_short_numbers(steps: Steps, lost: Floats, on_rows: OnRows, plan: Plan) -> Steps:
