@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def nearest_point(
-    points: Floats, margins: Floats, now: float, is_whole: bool
+    points: Floats, margins: Floats, now: float, is_whole: bool, gap: float = 0.0
 ) -> tuple[Floats, Floats]:
     """On every line the point nearest to ``now`` at which no margin is negative, NaN for none.
 
@@ -22,9 +22,12 @@ def nearest_point(
 
 
 def nearest_in_pieces(
-    points: Floats, margins: Floats, now: float, is_whole: bool
+    points: Floats, margins: Floats, now: float, is_whole: bool, gap: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """The same where margins are linear between points; also a value well inside the piece."""
+    """The same where margins are linear between points; also a value well inside the piece.
+
+    Points no farther apart than ``gap`` are the sides of a jump.
+    """
     first, last = margins[:, :-1], margins[:, 1:]
     with np.errstate(divide="ignore", invalid="ignore"):
         crossing = first / (first - last)
@@ -37,7 +40,7 @@ def nearest_in_pieces(
     if is_whole:
         low, high, start = np.ceil(low - 1e-9), np.floor(high + 1e-9), float(np.round(now))
     # Between a threshold and the next number there is nothing: a jump, not a slope.
-    is_jump = points[1:] == np.nextafter(points[:-1], np.inf)
+    is_jump = (points[1:] == np.nextafter(points[:-1], np.inf)) | (length <= gap)
     feasible = (begin <= end) & (low <= high) & ~is_jump
     value = np.clip(start, low, np.maximum(low, high))
     distance = np.where(feasible, np.abs(value - now), np.inf)

@@ -3,8 +3,9 @@
 Between its kinks (thresholds, bends, knots of the transform, ends of clamps) every raw score is
 linear in a number, whatever leaf it falls into. So the scores at the kinks tell where the outcome
 changes, exactly. For two features, one of them is put on each of its kinks (or values) while the
-other is solved for: with one condition on the score, the best of all pairs is among these. Every
-answer is predicted before it is given, and given as a round number where one is near.
+other is solved for: with one condition on the score, the best of all pairs is among these (with a
+``background``, which asks for more conditions, a good one). Every answer is predicted before it is
+given, and given as a round number where one is near.
 
 A change is measured in spreads of the feature over the training rows; another category counts as
 one.
@@ -22,21 +23,22 @@ from numpy.typing import NDArray
 
 from glassleaf.errors import describe
 from glassleaf.explanations import words
+from glassleaf.explanations.counterfactuals.features import (
+    Feature,
+    decimals_of,
+    features_of,
+)
 from glassleaf.explanations.counterfactuals.goals import Goal, goal_of
 from glassleaf.explanations.counterfactuals.nearest import nearest_in_pieces, nearest_point
 from glassleaf.explanations.effects import without_limits
 from glassleaf.explanations.json_data import JsonData
-from glassleaf.explanations.kinks import kink_values
 from glassleaf.tree.fitted import FittedModel, linear_model
 
 Floats = NDArray[np.float64]
+Pairs = NDArray[np.int64]
 
-# Whole numbers that are all tried; a wider range is solved for and rounded.
-_ALL_TRIED = 256
 # Steps past a solution, as shares of its piece, until the prediction agrees: rounding.
 _NUDGES = (0.0, 1e-12, 1e-9, 1e-6)
-# Share of a feature's spread that a round number may lie past a solution.
-_PAST = 1e-3
 # How many of the best candidates are predicted before a search is given up.
 _VERIFIED = 20
 
@@ -93,6 +95,8 @@ def counterfactuals(
     bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
     levels: Mapping[Any, Sequence[Any]] | None = None,
     integers: Sequence[Any] | None = None,
+    linked_features: Sequence[Sequence[Any]] = (),
+    background: Any = None,
     probability: float | None = None,
     max_changes: int = 2,
     n: int = 5,
@@ -117,6 +121,14 @@ def counterfactuals(
     integers : list of names or positions, or None, default=None
         Numbers that must be whole; None: the columns of ``row`` whose type says so, if it is a
         DataFrame and training saw nothing that speaks against it.
+    linked_features : list of groups of names or positions, default=()
+        Numbers that move together, such as ``[("income", "taxes")]``: all of a group by the same
+        number of their spreads, each as far as its limits allow. If one may not change, none of
+        them does. A missing one stays missing, and the others move without it. The change counts
+        once.
+    background : table or None, default=None
+        Rows of training. Of two numbers whose ranges there overlap, and of which one never exceeded
+        the other, it does not in answers either.
     probability : float or None, default=None
         Probability that the class wanted must have (two classes); None: it is the likeliest.
     max_changes : {1, 2}, default=2
@@ -148,14 +160,34 @@ def counterfactuals(
     values = matrix[0]
     goal = goal_of(model, values, target, probability)
     whole = model.whole_columns(row) if integers is None else integers
-    features = _features(model, values, actionable, immutable, bounds, levels, whole)
-    search = _Search(model, values, goal)
+    features = features_of(
+        model, values, actionable, immutable, bounds, levels, whole, linked_features
+    )
+    search = _Search(model, values, goal, _orders(model, values, background))
     found = [search.one(feature) for feature in features]
     if max_changes == 2:
         found += [search.two(*pair) for pair in combinations(features, 2)]
     answers = [answer for answer in found if answer is not None]
     answers.sort(key=lambda answer: (answer.size, len(answer.changes)))
     return [answer for answer in answers if _is_needed(answer, answers)][:n]
+
+
+def _orders(model: FittedModel, values: Floats, background: Any) -> Pairs:
+    """Pairs of numbers, the first of which never exceeded the second in the background.
+
+    Pairs whose ranges are apart cannot tell, and those that the row itself does not keep are none.
+    """
+    if background is None:
+        return np.zeros((0, 2), dtype=np.int64)
+    matrix = model.matrix(background)
+    numeric = [j for j, column in enumerate(model.tree.columns) if not column.is_categorical]
+    low, high = (end(matrix, axis=0) for end in (np.fmin.reduce, np.fmax.reduce))
+    out = []
+    for one in numeric:
+        exceeds = (matrix[:, [one]] > matrix).any(axis=0)
+        is_order = ~exceeds & ~(values[one] > values) & (high[one] > low)
+        out += [(one, j) for j in numeric if j != one and is_order[j]]
+    return np.array(out, dtype=np.int64).reshape(-1, 2)
 
 
 def _is_needed(answer: Counterfactual, answers: list[Counterfactual]) -> bool:
@@ -167,175 +199,54 @@ def _is_needed(answer: Counterfactual, answers: list[Counterfactual]) -> bool:
     )
 
 
-# --- what may change -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Feature:
-    """A feature that may change: the values to try, ascending; linear between them or not."""
-
-    column: int
-    points: Floats
-    is_discrete: bool
-    is_whole: bool
-    is_categorical: bool
-    unit: float
-
-    def size(self, now: float, values: Floats) -> Floats:
-        """How large a change to each of the values is."""
-        if self.is_categorical or np.isnan(now):
-            return np.where(values == now, 0.0, 1.0)
-        return np.abs(values - now) / self.unit
-
-
-def _features(
-    model: FittedModel,
-    values: Floats,
-    actionable: Sequence[Any] | None,
-    immutable: Sequence[Any],
-    bounds: Mapping[Any, tuple[float | None, float | None]] | None,
-    levels: Mapping[Any, Sequence[Any]] | None,
-    integers: Sequence[Any],
-) -> list[_Feature]:
-    def positions(given: Any, parameter: str) -> set[int]:
-        return {model.position(feature, parameter) for feature in given}
-
-    allowed = set(range(len(values)))
-    if actionable is not None:
-        allowed = positions(actionable, "actionable")
-    allowed -= positions(immutable, "immutable")
-    whole = positions(integers, "integers")
-    limits = {model.position(f, "bounds"): pair for f, pair in (bounds or {}).items()}
-    labels = {model.position(f, "levels"): given for f, given in (levels or {}).items()}
-    out = []
-    for column in sorted(allowed):
-        if model.tree.columns[column].is_categorical:
-            out.append(_category(model, column, values[column], labels.get(column)))
-        else:
-            pair = limits.get(column)
-            out.append(_number(model, column, float(values[column]), pair, column in whole))
-    return [f for f in out if (f.points != values[f.column]).any()]  # a constant cannot change
-
-
-def _category(
-    model: FittedModel, column: int, now: float, labels: Sequence[Any] | None
-) -> _Feature:
-    known = model.tree.columns[column].categories or ()
-    allowed = [k for k, label in enumerate(known) if labels is None or label in labels]
-    if labels is not None and len(allowed) < len(set(labels)):
-        unknown = sorted(str(label) for label in labels if label not in known)
-        raise ValueError(
-            f"levels of {model.names[column]!r}: training never saw {', '.join(unknown)}."
-        )
-    points = np.array([code for code in allowed if code != now], dtype=np.float64)
-    return _Feature(column, points, True, False, True, 1.0)
-
-
-def _number(
-    model: FittedModel,
-    column: int,
-    now: float,
-    pair: tuple[float | None, float | None] | None,
-    is_whole: bool,
-) -> _Feature:
-    tree = model.tree
-    seen = (float(tree.record.low[column]), float(tree.record.high[column]))
-    kinks = np.array(kink_values(tree, column))
-    if np.isnan(seen[0]):
-        seen = (-np.inf, np.inf)
-    low, high = (
-        edge if given is None else float(given)
-        for given, edge in zip(
-            pair or (None, None), seen if pair is None else (-np.inf, np.inf), strict=True
-        )
-    )
-    if low > high:
-        raise ValueError(f"bounds of {model.names[column]!r}: {low} is above {high}.")
-    unit = _unit(model, column, now)
-    # Without a limit, a piece of the line beyond the last kink stands for all of it.
-    known = np.array([*kinks, now, low, high, tree.terms.fill[column]])
-    far = 1e3 * unit + np.abs(known[np.isfinite(known)]).max()
-    low, high = max(low, -far), min(high, far)
-    inner = np.unique(np.concatenate([kinks, np.nextafter(kinks, np.inf), [now]]))
-    inner = inner[(inner > low) & (inner < high)]
-    points = np.concatenate([[low], inner, [high]])
-    if is_whole:
-        whole = np.arange(np.ceil(low), np.floor(high) + 1) if high - low <= _ALL_TRIED else None
-        if whole is not None:
-            return _Feature(column, whole, True, True, False, unit)
-        both = np.unique(np.concatenate([np.floor(points), np.ceil(points)]))
-        points = both[(both >= low) & (both <= high)]
-    points = np.unique(points)
-    return _Feature(column, points, len(points) == 1, is_whole, False, unit)
-
-
-def _unit(model: FittedModel, column: int, now: float) -> float:
-    """Spread of the column over the training rows, in raw units; its range where unknown."""
-    tree = model.tree
-    term = int(tree.terms.first_term[column])
-    if term >= 0 and tree.record.spread[0, term] > 0:
-        mean, spread = tree.record.mean[0, term], tree.record.spread[0, term]
-        knots = tree.terms.knots(column)
-        if knots is None:
-            return float(spread)
-        ends = knots.inverse(np.array([mean - spread, mean + spread]))
-        if ends[1] > ends[0]:
-            return float(ends[1] - ends[0]) / 2
-    extent = float(tree.record.high[column] - tree.record.low[column])
-    if extent > 0:
-        return extent / 4
-    return max(abs(now), 1.0) if np.isfinite(now) else 1.0
-
-
-# --- the search ----------------------------------------------------------------------------------
-
-
 class _Search:
     """One row, and the outcome that is wanted."""
 
-    def __init__(self, model: FittedModel, values: Floats, goal: Goal) -> None:
+    def __init__(self, model: FittedModel, values: Floats, goal: Goal, orders: Pairs) -> None:
         self.model = model
         self.values = values
         self.goal = goal
+        self.orders = orders
         self.sums = without_limits(model.tree)
 
-    def one(self, feature: _Feature) -> Counterfactual | None:
+    def one(self, feature: Feature) -> Counterfactual | None:
         """The smallest change of one feature."""
         return self._best(feature, self.values[None])
 
-    def two(self, first: _Feature, second: _Feature) -> Counterfactual | None:
+    def two(self, first: Feature, second: Feature) -> Counterfactual | None:
         """The smallest change of two features: one on its points, the other solved for."""
         answers = []
         for fixed, solved in ((first, second), (second, first)):
             now = self.values[fixed.column]
             points = fixed.points[fixed.points != now]
             lines = np.tile(self.values, (len(points), 1))
-            lines[:, fixed.column] = points
+            fixed.put(lines, points, self.values)
             answers.append(self._best(solved, lines, fixed))
         found = [answer for answer in answers if answer is not None]
         return min(found, key=lambda answer: answer.size, default=None)
 
     def _best(
-        self, solved: _Feature, lines: Floats, fixed: _Feature | None = None
+        self, solved: Feature, lines: Floats, fixed: Feature | None = None
     ) -> Counterfactual | None:
         """The best over some rows ("lines"), in each of which one feature is solved for."""
         column, points = solved.column, solved.points
         grid = np.repeat(lines[:, None], len(points), axis=1)
-        grid[:, :, column] = points
+        solved.put(grid, points, self.values)
         margins = self._margins(grid.reshape(-1, grid.shape[2]))
         margins = margins.reshape(len(lines), len(points), -1)
         now = float(self.values[column])
         start = float(self.model.tree.terms.fill[column]) if np.isnan(now) else now
         solve = nearest_point if solved.is_discrete else nearest_in_pieces
-        value, inside = solve(points, margins, start, solved.is_whole)
+        value, inside = solve(points, margins, start, solved.is_whole, solved.gap)
         found = lines.copy()
-        found[:, column] = value
+        solved.put(found, value, self.values)
         total = self._sizes(found, solved, fixed)
         total[np.isnan(value) | (value == now)] = np.inf
         for line in np.argsort(total, kind="stable")[:_VERIFIED]:
             if not np.isfinite(total[line]):
                 break
             rows = self._as_given(found[line], float(inside[line]), solved, fixed)
+            rows = rows[(self._distances(rows) >= 0).all(axis=1)]
             raw = self.model.raw(rows)
             for k in range(len(rows)):
                 if self.goal.is_met(raw[k : k + 1]):
@@ -344,20 +255,27 @@ class _Search:
                     )
         return None
 
+    def _distances(self, rows: Floats) -> Floats:
+        """How far the smaller number of every ordered pair lies below the larger."""
+        out = rows[:, self.orders[:, 1]] - rows[:, self.orders[:, 0]]
+        return np.where(np.isnan(out), 0.0, out)  # what is missing breaks no order
+
     def _margins(self, rows: Floats) -> Floats:
         """The goal's margins before limits, for these are linear; and whether limits let it be.
 
-        Limits of several scores are only seen when an answer is predicted.
+        Those of pairs come with them. Limits of several scores are only seen when an answer is
+        predicted.
         """
         tree, leaves = self.model.tree, self.model.tree.apply(rows)
-        margins = self.goal.margins(self.sums.raw(rows, leaves))
+        raw = self.sums.raw(rows, leaves)
+        margins = np.column_stack([self.goal.margins(raw), self._distances(rows)])
         if tree.score_low.ndim > 1:
             return margins
         ends = tree.score_low[leaves], tree.score_high[leaves]
         best = np.maximum(*(self.goal.margins(end[:, None]) for end in ends))
         return np.column_stack([margins, np.where(best >= 0, 0.0, -1.0)])
 
-    def _sizes(self, rows: Floats, solved: _Feature, fixed: _Feature | None) -> Floats:
+    def _sizes(self, rows: Floats, solved: Feature, fixed: Feature | None) -> Floats:
         """How large the changes to each of the rows are."""
         out = np.zeros(len(rows))
         for feature in [solved] if fixed is None else [fixed, solved]:
@@ -365,19 +283,23 @@ class _Search:
         return out
 
     def _as_given(
-        self, row: Floats, inside: float, solved: _Feature, fixed: _Feature | None
+        self, row: Floats, inside: float, solved: Feature, fixed: Feature | None
     ) -> Floats:
         """A solution in all readings of its numbers, the roundest first."""
         choices = [(solved, inside)]
         if fixed is not None:
             choices.insert(0, (fixed, float(row[fixed.column])))
         readings = [
-            _readings(f, float(self.values[f.column]), float(row[f.column]), well_inside)
+            product(
+                _readings(f, float(self.values[f.column]), float(row[f.column]), well_inside),
+                (True, False) if f.followers else (False,),
+            )
             for f, well_inside in choices
         ]
-        pairs = list(product(*readings))
-        rows = np.tile(row, (len(pairs), 1))
-        rows[:, [f.column for f, _ in choices]] = pairs
+        ways = np.array(list(product(*readings)), dtype=np.float64)
+        rows = np.tile(row, (len(ways), 1))
+        for k, (feature, _) in enumerate(choices):
+            feature.put(rows, ways[:, k, 0], self.values, ways[:, k, 1] > 0)
         return rows
 
     def _answer(self, row: Floats, size: float) -> Counterfactual:
@@ -399,14 +321,14 @@ class _Search:
         )
 
 
-def _readings(feature: _Feature, now: float, value: float, inside: float) -> list[float]:
+def _readings(feature: Feature, now: float, value: float, inside: float) -> list[float]:
     """A solution as it may be given: a round number just past it, else as near as rounding allows.
 
     "Just past" is at most a thousandth of the feature's spread.
     """
     if feature.is_discrete or feature.is_whole:
         return [value]
-    decimals = int(-np.floor(np.log10(_PAST * feature.unit)))
+    decimals = decimals_of(feature.unit)
     step = 10.0**-decimals
     away = 1.0 if value >= now else -1.0
     past = [away * (np.ceil(away * value / step) + k) * step for k in (0, 1)]
