@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from glassleaf.estimators.load import load
     from glassleaf.estimators.mimic import Mimic, mimic
     from glassleaf.estimators.paper import paper_settings
+    from glassleaf.explanations.comparison import Comparison, compare
     from glassleaf.explanations.counterfactuals.search import Counterfactual, counterfactuals
     from glassleaf.explanations.explain import explain
     from glassleaf.explanations.model import ModelExplanation
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from glassleaf.show.plots import (
         CalibrationDisplay,
         CurveDisplay,
+        DecisionCurveDisplay,
         DependenceDisplay,
         GainDisplay,
         LiftDisplay,
@@ -41,8 +43,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CalibrationDisplay",
+    "Comparison",
     "Counterfactual",
     "CurveDisplay",
+    "DecisionCurveDisplay",
     "DependenceDisplay",
     "ExportError",
     "GainDisplay",
@@ -65,6 +69,7 @@ __all__ = [
     "Tree",
     "TreeDisplay",
     "WeakModel",
+    "compare",
     "counterfactuals",
     "criteria",
     "explain",
@@ -84,8 +89,10 @@ __all__ = [
 # Where each name lives; one that is not here is a module of its own.
 _HOMES = {
     "CalibrationDisplay": "show.plots",
+    "Comparison": "explanations.comparison",
     "Counterfactual": "explanations.counterfactuals.search",
     "CurveDisplay": "show.plots",
+    "DecisionCurveDisplay": "show.plots",
     "DependenceDisplay": "show.plots",
     "ExportError": "errors",
     "GainDisplay": "show.plots",
@@ -108,6 +115,7 @@ _HOMES = {
     "Tree": "tree.tree",
     "TreeDisplay": "show.plots",
     "WeakModel": "rows.passes.custom",
+    "compare": "explanations.comparison",
     "counterfactuals": "explanations.counterfactuals.search",
     "explain": "explanations.explain",
     "group_scores": "show.card",

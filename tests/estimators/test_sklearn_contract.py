@@ -12,6 +12,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
+from sklearn.metrics import d2_tweedie_score
 from sklearn.model_selection import (
     GridSearchCV,
     cross_val_predict,
@@ -299,3 +300,17 @@ def test_balanced_classes_count_weights_and_not_rows():
     by_hand = weight * (total.sum() / 2 / total)[y]
     plain = clone(model).set_params(class_weight=None).fit(X, y, sample_weight=by_hand)
     np.testing.assert_allclose(plain.predict_proba(X), weighted, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "power"), [("poisson", 1), ("gamma", 2)])
+def test_counts_and_amounts_are_scored_by_their_deviance(rng, loss, power):
+    X = rng.normal(size=(600, 2))
+    mean = np.exp(X[:, 0])
+    y = rng.poisson(mean) if loss == "poisson" else rng.gamma(2.0, mean / 2)
+    model = ModelTreeRegressor(loss=loss, n_jobs=1).fit(X, y)
+    weight = rng.uniform(size=600)
+    for w in (None, weight):
+        theirs = d2_tweedie_score(y, model.predict(X), power=power, sample_weight=w)
+        assert model.score(X, y, w) == pytest.approx(theirs)
+    with pytest.raises(ValueError, match=r"y|target"):
+        model.score(X, -y - 1.0)

@@ -13,6 +13,7 @@ from glassleaf.checks import named_or_object, row_weights
 from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
 from glassleaf.estimators.base import ModelTree, Target, all_or_nothing
+from glassleaf.explanations import scores
 from glassleaf.losses import REGRESSION_LOSSES, Loss
 from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
@@ -333,3 +334,30 @@ default="from_dtype"
             return lazily(self.predict, X, None, np.float64)
         model = fitted_model(self)
         return model.loss.inverse_link(model.scores(X)[:, 0])
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """R², or D² where the loss has a deviance: "poisson" and "gamma".
+
+        Both are 1 minus the loss as a share of that of the mean of y: squared errors for R²,
+        deviances for D².
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+            NaN for a D² of rows that all have the same y.
+        """
+        loss = type(fitted_model(self).loss).__name__.lower()
+        if loss not in scores.DEVIANCES:
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        target = numeric_target(y, len(predicted))
+        self.model_.loss.check_target(target)
+        return scores.explained_deviance(
+            loss, target, predicted, row_weights(sample_weight, len(predicted))
+        )

@@ -157,12 +157,29 @@ def test_evaluate(call: Call, model: Path, new: pa.Table) -> None:
     X = new.select(list(estimator.feature_names_in_))
     assert found["rows"] == 300
     assert found["scores"]["accuracy"] == pytest.approx(estimator.score(X, y))
+    low, high = found["intervals"]["calibration slope"]
+    assert low < found["scores"]["calibration slope"] < high
     shown = call("evaluate", model, "new.csv", "--target", "default").stdout
     assert "AUC" in shown and f"{found['scores']['AUC']:.4g}" in shown
     failed = call("evaluate", model, "new.csv", code=2)
     assert "id, default" in failed.stderr
     write_csv(Path("new.csv"), new.drop_columns(["id"]))
     assert "target default" in call("evaluate", model, "new.csv").stdout
+
+
+def test_evaluate_compares_a_challenger(call: Call, model: Path, new: pa.Table) -> None:
+    estimator = glassleaf.load(model)
+    other = glassleaf.ModelTreeClassifier(max_depth=0, positive_class=estimator.positive_class)
+    X = new.select(list(estimator.feature_names_in_))
+    other.fit(X, new["default"].to_numpy()).save("other.json")
+    words = ("new.csv", "--target", "default", "--challenger", "other.json")
+    (found, *_) = json.loads(call("evaluate", model, *words, "--json").stdout)["comparison"]
+    expected = glassleaf.compare(estimator, other, X, new["default"].to_numpy())[0]
+    assert found["score"] == "AUC" and found["p"] == pytest.approx(expected.p)
+    assert found["difference"] == pytest.approx(expected.difference)
+    assert f"{expected.difference:+.4g}" in call("evaluate", model, *words).stdout
+    failed = call("evaluate", model, "-", *words[1:], code=2, stdin=Path("new.csv").read_text())
+    assert "standard input" in failed.stderr
 
 
 def test_evaluate_reports_bad_targets(call: Call, model: Path, new: pa.Table) -> None:

@@ -11,6 +11,7 @@ import pytest
 from problems import CURVED, FORMS, KINDS, fitted, later
 
 from glassleaf import ModelTreeClassifier, explain
+from glassleaf.explanations.scores import net_benefit
 from glassleaf.show.plots import regions
 
 matplotlib = needed.module("matplotlib")
@@ -20,6 +21,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from glassleaf.show.plots import (  # noqa: E402
     CalibrationDisplay,
     CurveDisplay,
+    DecisionCurveDisplay,
     DependenceDisplay,
     GainDisplay,
     LiftDisplay,
@@ -387,7 +389,7 @@ def test_a_path_is_drawn_by_its_validated_losses(kind):
     drawn.figure_.canvas.draw()
 
 
-@pytest.mark.parametrize("kind", ["squared_error", "binary"])
+@pytest.mark.parametrize("kind", ["squared_error", "binary", "poisson"])
 def test_a_path_is_drawn_by_the_scores_of_rows(kind):
     model, X, y = fitted(kind, max_numbers=12)
     figure, axes = plt.subplots(1, 2)
@@ -400,6 +402,23 @@ def test_a_path_is_drawn_by_the_scores_of_rows(kind):
     assert drawn.lines["whole tree"] == whole.score(X, y)
     assert 0 < drawn.lines["linear, all columns"] < 1
     figure.canvas.draw()
+
+
+def test_the_decision_curve_is_that_of_the_scores(rng):
+    model, X, y = fitted("binary")
+    w = np.where(np.arange(len(y)) % 3, rng.gamma(1.0, size=len(y)), 0.0)
+    drawn = DecisionCurveDisplay.from_estimator(model, X, y, sample_weight=w, challenger=model)
+    p, is_class = model.predict_proba(X)[:, 1], np.asarray(y) == model.classes_[1]
+    for point in drawn.curve[::7]:
+        expected = net_benefit(is_class, p, w, point.threshold)
+        assert point.model == pytest.approx(expected)
+        assert point.low <= point.model <= point.high
+        share, cost = np.average(is_class, weights=w), point.threshold / (1 - point.threshold)
+        assert point.everyone == pytest.approx(share - (1 - share) * cost)
+    assert drawn.challenger == drawn.curve
+    drawn.figure_.canvas.draw()
+    with pytest.raises(ValueError, match="needs classes"):
+        DecisionCurveDisplay.from_estimator(*fitted("squared_error"))
 
 
 def test_what_a_path_needs(rng):

@@ -20,7 +20,8 @@ import glassleaf
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
 from glassleaf.explanations import scores
 from glassleaf.explanations.effect_lines import direction, effect_line
-from glassleaf.show.report import Report, classes, densities, intervals
+from glassleaf.explanations.scores import intervals
+from glassleaf.show.report import Report, classes, densities
 from glassleaf.show.report.data_notes import stability
 from glassleaf.show.report.view import page_view
 

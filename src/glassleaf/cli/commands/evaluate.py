@@ -14,11 +14,18 @@ from glassleaf.errors import require
 typer: Any = require("typer", extra="cli", purpose="The command line")
 
 
+Challenger = Annotated[
+    Path | None,
+    typer.Option(metavar="MODEL", help="Another model, to be compared on the same rows."),
+]
+
+
 def evaluate(
     model: options.Model,
     data: options.Data,
     target: options.Target = None,
     weight: options.Weight = None,
+    challenger: Challenger = None,
     json: options.Json = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
@@ -27,6 +34,7 @@ def evaluate(
     on_error: options.OnErrorOption = OnError.stop,
 ) -> None:
     """Score a model on rows whose true values are known."""
+    from glassleaf.cli.output import scores as shown
     from glassleaf.cli.reading.model_rows import (
         labeled_chunks,
         opened_for,
@@ -40,10 +48,16 @@ def evaluate(
     with opened_for(estimator, data, how) as reader:
         name = target_column(target, estimator, reader.source)
         chunks = labeled_chunks(estimator, reader, name, weight)
-        scores, n_rows = score_chunks(estimator, chunks)
-    if not n_rows:
+        rows = predicted_chunks(estimator, chunks)
+    if not len(rows.y):
         raise DataError(f"{reader.source.name} has no usable rows.")
-    positive = fitted_model(estimator).positive_class
+    fitted = fitted_model(estimator)
+    positive = fitted.positive_class
+    scores = shown.scores_with_intervals(fitted, rows)
+    compared = ()
+    if challenger is not None:
+        other = _challenger_rows(challenger, data, name, weight, how)
+        compared = shown.compared_scores(fitted, rows, other)
     if json:
         screen.write_json(
             {
@@ -51,41 +65,65 @@ def evaluate(
                 "data": data,
                 "target": name,
                 "positive_class": positive,
-                "rows": n_rows,
+                "rows": len(rows.y),
                 "skipped_rows": reader.source.problems.n_skipped,
-                "scores": {score.name: score.value for score in scores},
+                "scores": {score.named.key: score.value for score in scores},
+                "intervals": {score.named.key: [score.low, score.high] for score in scores},
+                "comparison": [one.to_dict() for one in compared],
             }
         )
         return
     out = screen.console()
     of = "" if positive is None else f", positive class {positive}"
-    out.print(f"{model} on {data}: {n_rows:,} rows, target {name}{of}", soft_wrap=True)
+    out.print(f"{model} on {data}: {len(rows.y):,} rows, target {name}{of}", soft_wrap=True)
     out.print()
-    table = screen.plain_table("score")
-    table.add_column("value", justify="right")
-    table.add_column("better is", style="dim")
-    for score in scores:
-        better = "higher" if score.higher_is_better else "lower"
-        table.add_row(score.name, f"{score.value:.4g}", better)
-    out.print(table)
+    out.print(shown.score_table(scores))
+    if compared:
+        out.print(f"\nChallenger {challenger}, less {model}:", soft_wrap=True)
+        out.print()
+        out.print(shown.comparison_table(compared))
+
+
+def _challenger_rows(
+    path: Path, data: str, target: str, weight: str | None, how: ReadOptions
+) -> Any:
+    """What the challenger predicts for the same rows."""
+    from glassleaf.cli.reading.model_rows import labeled_chunks, opened_for, read_model
+
+    if data == "-":
+        raise CallError("--challenger reads the rows again, which standard input cannot give.")
+    estimator = read_model(path)
+    with opened_for(estimator, data, how) as reader:
+        return predicted_chunks(estimator, labeled_chunks(estimator, reader, target, weight))
+
+
+def predicted_chunks(estimator: Any, chunks: Iterable[Any]) -> Any:
+    """Predictions for chunks of labeled rows; nothing else of these stays in memory."""
+    import numpy as np
+
+    from glassleaf.cli.output.scores import PredictedRows
+
+    predict = getattr(estimator, "predict_proba", estimator.predict)
+    found = [(predict(rows.X), rows.y, rows.weight) for rows in chunks]
+    if not found:
+        return PredictedRows(np.empty(0), np.empty(0), None)
+    predicted, y = (np.concatenate([part[k] for part in found]) for k in (0, 1))
+    weight = None if found[0][2] is None else np.concatenate([part[2] for part in found])
+    return PredictedRows(predicted, y, weight)
 
 
 def score_chunks(estimator: Any, chunks: Iterable[Any]) -> tuple[list[Any], int]:
-    """Scores on chunks of labeled rows, and the number of rows. Only predictions stay in memory."""
-    import numpy as np
-
+    """The main scores on chunks of labeled rows, and the number of rows."""
     from glassleaf.cli.output.scores import class_scores, number_scores
 
-    classes = getattr(estimator, "classes_", None)
-    predict = estimator.predict if classes is None else estimator.predict_proba
-    found = [(predict(rows.X), rows.y, rows.weight) for rows in chunks]
-    if not found:
+    rows = predicted_chunks(estimator, chunks)
+    if not len(rows.y):
         return [], 0
-    predicted, y = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-    weight = None if found[0][2] is None else np.concatenate([part[2] for part in found])
-    if classes is None:
-        return number_scores(predicted, y, weight, estimator.loss), len(y)
-    return class_scores(classes, predicted, y, weight), len(y)
+    if hasattr(estimator, "classes_"):
+        found = class_scores(estimator.classes_, rows.predicted, rows.y, rows.weight)
+    else:
+        found = number_scores(rows.predicted, rows.y, rows.weight, estimator.loss)
+    return found, len(rows.y)
 
 
 def report(

@@ -5,6 +5,7 @@ matplotlib is imported when something is drawn.
 """
 
 from glassleaf.show.plots.curves import CurveDisplay
+from glassleaf.show.plots.decisions import DecisionCurveDisplay
 from glassleaf.show.plots.dependence import DependenceDisplay
 from glassleaf.show.plots.gains import GainDisplay
 from glassleaf.show.plots.leaves import CalibrationDisplay, LiftDisplay
@@ -16,6 +17,7 @@ from glassleaf.show.plots.trees import TreeDisplay
 __all__ = [
     "CalibrationDisplay",
     "CurveDisplay",
+    "DecisionCurveDisplay",
     "DependenceDisplay",
     "GainDisplay",
     "LiftDisplay",

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, RidgeCV
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from glassleaf.explanations.path import PathStep, path_steps
+from glassleaf.explanations.scores import DEVIANCES
 from glassleaf.show.plots.style import FAINT, INK, NEGATIVE, NEUTRAL, POSITIVE, bare_frame, new_axes
 from glassleaf.tree.fitted import FittedModel, fitted_model
 from glassleaf.tree.path import Path
@@ -20,6 +21,13 @@ from glassleaf.tree.tree import Tree, term_matrix
 
 _SIZE = (6.4, 4.0)
 _PENALTIES = np.logspace(-2, 4, 7)
+# By the name of the loss; other numbers have a ridge regression.
+_LINEAR = {
+    "poisson": PoissonRegressor(alpha=1e-3, max_iter=1000),
+    "gamma": GammaRegressor(alpha=1e-3, max_iter=1000),
+    "binarylogloss": LogisticRegression(max_iter=1000),
+    "multiclasslogloss": LogisticRegression(max_iter=1000),
+}
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -30,7 +38,7 @@ class PathDisplay:
     Without rows it is the validated loss: of rows that models of this length were not learned on.
     The band is the standard error of how much worse a step is than the best. With rows, it is
     what ``estimator.score`` says of them. The model itself is marked. Lines show the longest
-    formula without a split and the longest step; with rows, a ridge or logistic regression on all
+    formula without a split and the longest step; with rows, a linear model of the same kind on all
     columns (5 folds of these rows) and the whole tree.
 
     Parameters
@@ -78,7 +86,8 @@ class PathDisplay:
             "linear, all columns": _linear_score(model, X, y),
             "whole tree": _score(estimator, path.whole, X, y),
         }
-        what = "accuracy" if model.classes else "R²"
+        number = "D²" if _loss_name(model) in DEVIANCES else "R²"
+        what = "accuracy" if model.classes else number
         return cls(steps, values, chosen, lines, what).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -125,12 +134,16 @@ def _score(estimator: Any, tree: Tree, X: Any, y: Any) -> float:
 
 
 def _linear_score(model: FittedModel, X: Any, y: Any) -> float:
-    """A linear or logistic regression on all columns, on folds of these rows."""
+    """A linear model of the same kind on all columns, on folds of these rows."""
     terms = model.tree.terms
     design = term_matrix(model.matrix(X), terms)[:, : terms.first_hinge_term]
-    kind = LogisticRegression(max_iter=1000) if model.classes else RidgeCV(_PENALTIES)
+    kind = _LINEAR.get(_loss_name(model), RidgeCV(_PENALTIES))
     linear = make_pipeline(StandardScaler(), kind)
     return float(cross_val_score(linear, design, np.asarray(y), cv=5).mean())
+
+
+def _loss_name(model: FittedModel) -> str:
+    return type(model.loss).__name__.lower()
 
 
 def _last_without_split(path: Path) -> int:

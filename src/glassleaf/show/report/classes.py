@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.scores import auc_of_class
-from glassleaf.show.report.intervals import auc_of_class_influence
+from glassleaf.explanations.scores.intervals import auc_of_class_influence
 from glassleaf.show.report.scores import ReportedScore, auc_score
 
 Floats = NDArray[np.float64]

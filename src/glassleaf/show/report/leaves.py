@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.leaf_scores import equal_groups
 from glassleaf.explanations.model import ModelExplanation
-from glassleaf.explanations.scores import effective_rows, mean
-from glassleaf.show.report import intervals
+from glassleaf.explanations.scores import effective_rows, intervals, mean
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -1,6 +1,6 @@
 """95% intervals of scores on test rows.
 
-A score (see ``explanations.scores``) is a mean over rows, or a smooth function of such means. Its
+A score is a mean over rows, or a smooth function of such means. Its
 interval follows from its *influence values*: what each row adds to the error of the score. Their
 spread over the root of the number of rows is the standard error; nothing is drawn at random. For
 the AUC this is DeLong's interval (taken on the log-odds scale, so that it stays between 0 and 1);
@@ -121,7 +121,10 @@ def auc_of_class_influence(is_class: Bools, p: Floats, w: Floats) -> Floats:
         return np.zeros(len(p))
     away = scores.placements(is_class, p, w) - scores.auc_of_class(is_class, p, w)
     of_side = np.where(is_class, w[is_class].sum(), w[~is_class].sum())
-    return np.asarray(away * w * len(p) / of_side)
+    n, in_side = len(p), np.where(is_class, is_class.sum(), (~is_class).sum())
+    # DeLong divides by the rows of a side less one, ``standard_error`` by all rows less one.
+    exact = np.sqrt((n - 1) / n * in_side / np.maximum(in_side - 1, 1))
+    return np.asarray(away * w * n / of_side * exact)
 
 
 def kolmogorov_smirnov_influence(y: Ints, p: Floats, w: Floats) -> Floats:

@@ -4,7 +4,8 @@ All functions take targets ``y``, predictions ``p`` and row weights ``w``. For n
 one entry per row. For classes, ``y`` holds their positions 0, 1, ... and ``p`` one column of
 probabilities per class. A weight of two is a row given twice, a weight of zero a row left out. A
 score is NaN where these rows do not define it. ``tests/explanations/test_scores.py`` compares the
-scores with scikit-learn's.
+scores with scikit-learn's. The modules beside this file: ``intervals`` of scores, ``calibration``
+slope and intercept, and ``named``, which scores suit a model.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import norm
+from scipy.optimize import isotonic_regression
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -158,6 +160,42 @@ def brier_errors(y: Ints, p: Floats) -> Floats:
 def brier(y: Ints, p: Floats, w: Floats) -> float:
     """Mean of ``brier_errors``."""
     return mean(brier_errors(y, p), w)
+
+
+def brier_parts(y: Ints, p: Floats, w: Floats) -> tuple[float, float, float]:
+    """Reliability, resolution and uncertainty: the Brier score of two classes is a - b + c.
+
+    Reliability is what the score would fall by if probabilities were recalibrated, resolution how
+    much recalibrated ones are better than the share of the class, uncertainty the score of that
+    share. Isotonic regression recalibrates, so that no bins are to be chosen (Dimitriadis, Gneiting
+    and Jordan 2021).
+    """
+    y, second, w = y[w > 0], p[w > 0, 1], w[w > 0]
+    share = np.full(len(y), mean(y, w))
+    score, best, worst = (mean((q - y) ** 2, w) for q in (second, isotonic(second, y, w), share))
+    return score - best, worst - best, worst
+
+
+def isotonic(p: Floats, y: NDArray[np.number], w: Floats) -> Floats:
+    """For every row, the mean of y that rises with p and is nearest to y; weights are positive."""
+    place = np.unique(p, return_inverse=True)[1]
+    weight, total = np.bincount(place, weights=w), np.bincount(place, weights=w * y)
+    return np.asarray(isotonic_regression(total / weight, weights=weight).x[place])
+
+
+def net_benefits(is_class: Bools, p: Floats, threshold: float) -> Floats:
+    """Of every row, what acting from a probability on is worth, in rows of the class.
+
+    1 for a row of the class; a row that is not costs the odds of the threshold: whoever acts from
+    20% on takes four of them for one of the class (Vickers and Elkin 2006).
+    """
+    cost = threshold / (1 - threshold)
+    return np.where(p >= threshold, np.where(is_class, 1.0, -cost), 0.0)
+
+
+def net_benefit(is_class: Bools, p: Floats, w: Floats, threshold: float) -> float:
+    """Mean of ``net_benefits``."""
+    return mean(net_benefits(is_class, p, threshold), w)
 
 
 def auc(y: Ints, p: Floats, w: Floats) -> float:
