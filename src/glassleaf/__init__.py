@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from glassleaf.explanations.explain import explain
     from glassleaf.explanations.model import ModelExplanation
     from glassleaf.explanations.reasons import Reason, reasons
+    from glassleaf.explanations.refits import LearningCurve, Optimism, learning_curve, optimism
     from glassleaf.explanations.rows import RowExplanation
     from glassleaf.explanations.shapley import ShapValues, shap_values
     from glassleaf.fit.models.custom import SklearnModel
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         DecisionCurveDisplay,
         DependenceDisplay,
         GainDisplay,
+        LearningCurveDisplay,
         LiftDisplay,
         PathDisplay,
         RegionDisplay,
@@ -52,6 +54,8 @@ __all__ = [
     "GainDisplay",
     "GlassleafError",
     "GroupScores",
+    "LearningCurve",
+    "LearningCurveDisplay",
     "LiftDisplay",
     "Mimic",
     "MissingExtraError",
@@ -59,6 +63,7 @@ __all__ = [
     "ModelFileError",
     "ModelTreeClassifier",
     "ModelTreeRegressor",
+    "Optimism",
     "PathDisplay",
     "Reason",
     "RegionDisplay",
@@ -76,11 +81,13 @@ __all__ = [
     "export",
     "group_scores",
     "leaf_table",
+    "learning_curve",
     "load",
     "load_scorer",
     "losses",
     "mimic",
     "model_card",
+    "optimism",
     "paper_settings",
     "reasons",
     "shap_values",
@@ -98,6 +105,8 @@ _HOMES = {
     "GainDisplay": "show.plots",
     "GlassleafError": "errors",
     "GroupScores": "show.card",
+    "LearningCurve": "explanations.refits",
+    "LearningCurveDisplay": "show.plots",
     "LiftDisplay": "show.plots",
     "Mimic": "estimators.mimic",
     "MissingExtraError": "errors",
@@ -105,6 +114,7 @@ _HOMES = {
     "ModelFileError": "errors",
     "ModelTreeClassifier": "estimators",
     "ModelTreeRegressor": "estimators",
+    "Optimism": "explanations.refits",
     "PathDisplay": "show.plots",
     "Reason": "explanations.reasons",
     "RegionDisplay": "show.plots",
@@ -120,10 +130,12 @@ _HOMES = {
     "explain": "explanations.explain",
     "group_scores": "show.card",
     "leaf_table": "show.text.leaf_table",
+    "learning_curve": "explanations.refits",
     "load": "estimators.load",
     "load_scorer": "tree.scorer",
     "mimic": "estimators.mimic",
     "model_card": "show.card",
+    "optimism": "explanations.refits",
     "paper_settings": "estimators.paper",
     "reasons": "explanations.reasons",
     "shap_values": "explanations.shapley",

@@ -24,6 +24,7 @@ from glassleaf.show.plots import (  # noqa: E402
     DecisionCurveDisplay,
     DependenceDisplay,
     GainDisplay,
+    LearningCurveDisplay,
     LiftDisplay,
     PathDisplay,
     RegionDisplay,
@@ -419,6 +420,15 @@ def test_the_decision_curve_is_that_of_the_scores(rng):
     drawn.figure_.canvas.draw()
     with pytest.raises(ValueError, match="needs classes"):
         DecisionCurveDisplay.from_estimator(*fitted("squared_error"))
+
+
+def test_a_learning_curve_is_drawn_by_its_points():
+    model, X, y = fitted("squared_error")
+    drawn = LearningCurveDisplay.from_estimator(model, X, y, n=2, shares=(0.5, 1.0))
+    x, test = drawn.ax_.lines[0].get_data()
+    assert list(x) == [point.rows for point in drawn.curve.points]
+    assert list(test) == [point.test for point in drawn.curve.points]
+    drawn.figure_.canvas.draw()
 
 
 def test_what_a_path_needs(rng):

@@ -8,6 +8,7 @@ from glassleaf.show.plots.curves import CurveDisplay
 from glassleaf.show.plots.decisions import DecisionCurveDisplay
 from glassleaf.show.plots.dependence import DependenceDisplay
 from glassleaf.show.plots.gains import GainDisplay
+from glassleaf.show.plots.learning import LearningCurveDisplay
 from glassleaf.show.plots.leaves import CalibrationDisplay, LiftDisplay
 from glassleaf.show.plots.paths import PathDisplay
 from glassleaf.show.plots.regions import RegionDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "DecisionCurveDisplay",
     "DependenceDisplay",
     "GainDisplay",
+    "LearningCurveDisplay",
     "LiftDisplay",
     "PathDisplay",
     "RegionDisplay",
