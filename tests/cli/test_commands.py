@@ -300,6 +300,15 @@ def test_report(call: Call, model: Path, new: Path) -> None:
     assert "and tested on" in Path("model.html").read_text()
 
 
+def test_report_on_several_samples(call, model, new):
+    words = ("--target", "default", "--beside", f"before={new}", "--challenger", model)
+    call("report", model, new, *words, "-o", "page.html")
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert '"name":"before"' in text.replace(": ", ":") and "DeLong" in text
+    failed = call("report", model, new, "--target", "default", "--beside", "before", code=2)
+    assert "NAME=FILE" in failed.stderr
+
+
 # --- export --------------------------------------------------------------------------------------
 
 

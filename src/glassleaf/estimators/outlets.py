@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from glassleaf.tree.fitted import ModelOwner, NoCoefficientsError, fitted_model,
 from glassleaf.tree.scorer import Scorer
 
 if TYPE_CHECKING:
+    from glassleaf.explanations.refits import LearningCurve, Optimism
     from glassleaf.show.report import Report
 
 _ESTIMATORS = ("ModelTreeRegressor", "ModelTreeClassifier")
@@ -99,22 +100,27 @@ class Deployable(ModelOwner):
     def report(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         target: str | None = None,
         title: str | None = None,
         date: str | datetime.date | None = None,
-        seen: bool = False,
+        seen: bool | Collection[str] = False,
+        challenger: Any = None,
+        optimism: Sequence[Optimism] = (),
+        learning_curve: LearningCurve | None = None,
     ) -> Report:
         """A report on this model: what it is, how well it does, and why it says what it says.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            Test rows: rows that the model was not fitted on (but see ``seen``).
+        X : table of shape (n_samples, n_features), or dict of name to sample
+            Test rows: rows that the model was not fitted on (but see ``seen``). Several samples,
+            each (X, y) or (X, y, sample_weight), such as ``{"development": (X, y), "out of time":
+            (X2, y2)}``, stand side by side by their scores; all else is about the last one.
         y : array-like of shape (n_samples,)
-            Their true values or labels.
+            Their true values or labels; not for several samples.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each of them counts; rows of weight zero are left out.
         target : str or None, default=None
@@ -123,10 +129,16 @@ class Deployable(ModelOwner):
             Stands on top; None: "Model report" and what the true values are called.
         date : date, str or None, default=None
             Stands in the footer; None: no date, so that the same model and rows give the same page.
-        seen : bool, default=False
-            Whether the model was fitted on these rows. The report then says so, and that its scores
-            flatter the model, instead of calling them test rows. It notices by itself if they are
-            exactly the rows of the fit, but not if they are a part of them.
+        seen : bool or list of names, default=False
+            Whether the model was fitted on these rows (of several samples: on which, or True for
+            the last). The report then says so, and that its scores flatter the model, instead of
+            calling them test rows. It notices by itself if they are exactly the rows of the fit,
+            but not if they are a part of them.
+        challenger : fitted estimator, default=None
+            Another model, which is compared on the same rows; see :func:`glassleaf.compare`.
+        optimism : from :func:`glassleaf.optimism`, default=()
+        learning_curve : from :func:`glassleaf.learning_curve`, default=None
+            What fitting again told; it has a part of its own.
 
         Returns
         -------
@@ -140,5 +152,6 @@ class Deployable(ModelOwner):
         report: Report = make_report(
             linear_model(self), settings, X, y, sample_weight,
             target=target, title=title, date=date, seen=seen,
+            challenger=challenger, optimism=optimism, learning_curve=learning_curve,
         )  # fmt: skip
         return report

@@ -14,6 +14,7 @@ from glassleaf._version import __version__
 from glassleaf.checks import row_weights
 from glassleaf.errors import describe
 from glassleaf.explanations import words
+from glassleaf.explanations.comparison import Comparison
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.formulas import (
     SCALES_INTRO,
@@ -35,6 +36,8 @@ from glassleaf.explanations.scores import (
     root_mean_squared_error,
 )
 from glassleaf.explanations.targets import target_of_output
+from glassleaf.show.report.prose import compared_texts, interval_text, score_text, value_text
+from glassleaf.show.report.scores import ReportedScore
 from glassleaf.show.settings import changed_parameters
 from glassleaf.show.text.markdown import escaped, shared_formula, table
 from glassleaf.show.text.model import check_max_terms, target_text, training_range_text
@@ -182,7 +185,8 @@ def model_card(
     data: str = "",
     limits: str = "",
     contact: str = "",
-    scores: Mapping[str, float] | None = None,
+    scores: Mapping[str, float] | Sequence[ReportedScore] | None = None,
+    comparison: Sequence[Comparison] = (),
     groups: Sequence[GroupScores] = (),
     max_terms: int | None = None,
 ) -> str:
@@ -194,8 +198,10 @@ def model_card(
     name, purpose, data, limits, contact : str
         What only you can say: the model's name, what it is for, what it was trained on, what it
         must not be used for, who answers for it. Left empty, they appear as open questions.
-    scores : dict of name to number, default=None
-        Scores on held-out rows.
+    scores : dict of name to number, or scores of a report, default=None
+        Scores on held-out rows; ``model.report(X, y).contents.scores`` have intervals.
+    comparison : sequence of Comparison, default=()
+        From ``compare``: a challenger on the same rows.
     groups : sequence of GroupScores, default=()
         From ``group_scores``.
     max_terms : int or None, default=None
@@ -214,7 +220,10 @@ def model_card(
         "## Purpose\n\n" + (escaped(purpose, 10_000) or open_question),
         "## Model\n\n" + _model_part(explanation, origin),
         "## Training data\n\n" + _data_part(explanation, escaped(data, 10_000) or open_question),
-        "## Performance\n\n" + _score_part(scores) + _group_part(groups),
+        "## Performance\n\n"
+        + _score_part(scores)
+        + _comparison_part(comparison)
+        + _group_part(groups),
         "## What it says\n\n" + _leaf_part(explanation, max_terms),
         "## Features\n\n" + _feature_part(explanation),
         "## Limits and risks\n\n"
@@ -255,11 +264,24 @@ def _data_part(explanation: ModelExplanation, said: str) -> str:
     )
 
 
-def _score_part(scores: Mapping[str, float] | None) -> str:
+def _score_part(scores: Mapping[str, float] | Sequence[ReportedScore] | None) -> str:
     if not scores:
         return "*No scores were given.*"
-    rows = [[escaped(name), words.number(float(value), 4)] for name, value in scores.items()]
-    return table(["score", "value"], rows)
+    if isinstance(scores, Mapping):
+        rows = [[escaped(name), words.number(float(value), 4)] for name, value in scores.items()]
+        return table(["score", "value"], rows)
+    rows = [
+        [own.name, score_text(own), interval_text(own), value_text(own, own.baseline)]
+        for own in scores
+    ]
+    return table(["score", "value", "95% interval", "constant guess"], rows)
+
+
+def _comparison_part(comparison: Sequence[Comparison]) -> str:
+    if not comparison:
+        return ""
+    header = ["score", "model", "challenger", "difference", "95% interval", "p"]
+    return "\n\n### Challenger\n\n" + table(header, list(map(compared_texts, comparison)))
 
 
 def _group_part(groups: Sequence[GroupScores]) -> str:

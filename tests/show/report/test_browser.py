@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import zoo
 from problems import FORMS, fitted
-from reports import HOSTILE, hostile_model, report_of
+from reports import HOSTILE, hostile_model, labeled_rows, report_of
 
-from glassleaf import explain
+from glassleaf import explain, learning_curve, optimism
 
 ROWS = 200
 TYPED = 12  # of these, key by key
@@ -446,3 +446,43 @@ def test_the_model_fits_into_any_page(opened, width):
     too_wide = """part => [...part.querySelectorAll("*")]
         .filter(one => one.getBoundingClientRect().right > innerWidth).length"""
     assert page.locator("#model").evaluate(too_wide) == 0
+
+
+# --- validation ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def validated():
+    """A report with all that can be asked for."""
+    case = zoo.case("binary")
+    table, y = labeled_rows("binary")
+    return case.model.report(
+        {"development": (table[:200], y[:200]), "a sample with a long name": (table, y)},
+        challenger=case.model,
+        optimism=optimism(case.model, table, y, n=2),
+        learning_curve=learning_curve(case.model, table, y, n=2, shares=(0.5, 1.0)),
+    )
+
+
+def test_samples_challenger_and_curves_are_shown(opened, validated):
+    page = opened(validated)
+    part = page.locator("#validation")
+    assert part.locator("h3").all_inner_texts() == [
+        "Samples", "Challenger: ModelTreeClassifier", "Optimism", "Decision curve",
+        "Learning curve",
+    ]  # fmt: skip
+    assert part.locator("polyline.curve.challenger").count() == 1
+    assert part.locator("circle.dot").count() == 2
+    assert "a sample with a long name" in part.inner_text()
+    assert "reliability" in page.locator("#scores").inner_text()
+    assert page.locator("nav a[href='#validation']").count() == 1
+    plain = opened(report_of("squared_error")[0])
+    assert plain.locator("#validation").count() == 0
+
+
+@pytest.mark.parametrize("width", [400, 800, 1300])
+def test_the_page_is_no_wider_than_the_window(opened, validated, width):
+    page = opened(validated, viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    inner = "e => e.scrollWidth - e.clientWidth"
+    assert page.locator(".what-if .result").evaluate(inner) <= 0

@@ -573,7 +573,7 @@ def test_rows_of_the_fit_are_never_called_labeled_rows(kind):
         assert "not tested" in text and "better than it will on new ones" in text
         assert not re.search(r"test (row|share|target)|in test|was not fitted on", text, re.I)
     assert seen.contents.seen and not tested.contents.seen
-    with pytest.raises(TypeError, match="seen='yes' must be True or False"):
+    with pytest.raises(TypeError, match="seen='yes' must be True, False, or"):
         case.model.report(table, y, seen="yes")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,7 +54,7 @@ def evaluate(
     fitted = fitted_model(estimator)
     positive = fitted.positive_class
     scores = shown.scores_with_intervals(fitted, rows)
-    compared = ()
+    compared: tuple[Any, ...] = ()
     if challenger is not None:
         other = _challenger_rows(challenger, data, name, weight, how)
         compared = shown.compared_scores(fitted, rows, other)
@@ -134,6 +134,14 @@ def report(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="HTML page to write.")
     ] = Path("report.html"),
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Another sample, whose scores stand beside those of DATA. May be repeated.",
+        ),
+    ] = None,
+    challenger: Challenger = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     decimal: options.Decimal = ".",
@@ -149,7 +157,21 @@ def report(
     estimator = read_model(model)
     how = ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error)
     rows = labeled_rows(estimator, data, target, weight, how)
-    estimator.report(rows.X, rows.y, rows.weight, target=rows.target).write(output)
+    samples = {}
+    for name, path in _named_files(beside or []):
+        other = labeled_rows(estimator, path, rows.target, weight, how)
+        samples[name] = other.X, other.y, other.weight
+    samples[data] = rows.X, rows.y, rows.weight
+    rival = None if challenger is None else read_model(challenger)
+    estimator.report(samples, target=rows.target, challenger=rival).write(output)
     positive = fitted_model(estimator).positive_class
     of = "" if positive is None else f" (positive class {positive})"
     screen.console().print(f"Written: {output}{of}", style="green", soft_wrap=True)
+
+
+def _named_files(given: list[str]) -> Iterator[tuple[str, str]]:
+    for text in given:
+        name, sign, path = text.partition("=")
+        if not (name and sign and path):
+            raise CallError(f"--beside {text!r} must be NAME=FILE.")
+        yield name, path

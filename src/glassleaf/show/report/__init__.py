@@ -5,12 +5,16 @@ from __future__ import annotations
 import datetime
 import json
 import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from glassleaf.errors import ExportError
+import numpy as np
+
+from glassleaf.errors import ExportError, describe
+from glassleaf.explanations.refits import LearningCurve, Optimism
 from glassleaf.show.report import prose
-from glassleaf.show.report.contents import Contents, gather
+from glassleaf.show.report.contents import Contents, Given, gather
 from glassleaf.show.report.markdown import to_markdown
 from glassleaf.show.report.page import to_html
 from glassleaf.show.report.steps import step_models
@@ -75,17 +79,49 @@ def make_report(
     target: str | None = None,
     title: str | None = None,
     date: str | datetime.date | None = None,
-    seen: bool = False,
+    seen: bool | Collection[str] = False,
+    challenger: Any = None,
+    optimism: Sequence[Optimism] = (),
+    learning_curve: LearningCurve | None = None,
 ) -> Report:
     """Gather the report of a model on test rows or, if ``seen``, on those of its fit.
 
-    ``settings`` are the parameters of the estimator that differ from their defaults.
+    ``settings`` are the parameters of the estimator that differ from their defaults. X may hold
+    several samples by name.
     """
+    samples = _samples(X, y, sample_weight)
     contents = gather(
-        model, settings, X, y, sample_weight, target=target, title=title, date=date, seen=seen
-    )
+        model, settings, samples, target=target, title=title, date=date,
+        seen=_seen_names(seen, samples), challenger=challenger, optimism=optimism,
+        learning_curve=learning_curve,
+    )  # fmt: skip
     try:
         steps = tuple(map(plain_model, step_models(model).values()))
         return Report(contents, plain_model(model), steps)
     except ExportError as error:
         return Report(contents, str(error))
+
+
+def _samples(X: Any, y: Any, sample_weight: Any) -> dict[str, Given]:
+    """The samples by name; a single one has none."""
+    if not isinstance(X, Mapping):
+        return {"": (X, y, sample_weight)}
+    if y is not None or sample_weight is not None:
+        raise ValueError("Several samples bring their own y and weights: {name: (X, y, weights)}.")
+    if not X:
+        raise ValueError("There is no sample in X.")
+    out = {}
+    for name, given in X.items():
+        if not isinstance(given, tuple) or len(given) not in (2, 3):
+            raise TypeError(f"The sample {name!r} must be (X, y) or (X, y, weights).")
+        out[str(name)] = (*given, None)[:3]
+    return out
+
+
+def _seen_names(seen: Any, samples: Mapping[str, Given]) -> Collection[str]:
+    """The samples that the model was fitted on."""
+    if isinstance(seen, (bool, np.bool_)):
+        return list(samples)[-1:] if seen else []
+    if isinstance(seen, str) or not isinstance(seen, Collection) or not samples.keys() >= set(seen):
+        raise TypeError(f"seen={describe(seen)} must be True, False, or names of samples.")
+    return seen

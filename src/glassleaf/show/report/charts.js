@@ -42,7 +42,7 @@ function frame(width, height, xEnds, yEnds, label, options = {}) {
   yTicks.forEach((t, k) => svg.append(s("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(t), y2: y(t) }),
     s("text", { class: "tick end", x: edge.left - 6, y: y(t) + 3.5 }, yTexts[k])));
   const xTicks = xEnds[1] > xEnds[0] && !options.noX ? ticks(...xEnds, options.xTicks || 4) : [];
-  const xTexts = tickTexts(xTicks, options.percent);
+  const xTexts = tickTexts(xTicks, options.percent || options.xPercent);
   xTicks.forEach((t, k) => svg.append(s("text", { class: "tick middle", x: x(t), y: base + 14 }, xTexts[k])));
   svg.append(s("line", { class: "axis", x1: edge.left, x2: width - edge.right,
     y1: base, y2: base }));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,26 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf._version import __version__
-from glassleaf.checks import row_weights
 from glassleaf.errors import describe
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation, explain_model
+from glassleaf.explanations.refits import LearningCurve, Optimism
 from glassleaf.explanations.scores import effective_rows
-from glassleaf.explanations.targets import all_targets
 from glassleaf.show.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.show.report.data_notes import DataNotes, data_notes
 from glassleaf.show.report.densities import Density, densities
 from glassleaf.show.report.leaves import CalibrationBin, LeavesOnTest, calibration, leaves_on_test
+from glassleaf.show.report.rows import TestRows, are_those_of_the_fit, read_test_rows
 from glassleaf.show.report.scores import ReportedScore, model_scores
 from glassleaf.show.report.steps import ReportedStep, reported_steps
+from glassleaf.show.report.validation import Sample, Validation, validation
 from glassleaf.tree.fitted import FittedModel
-from glassleaf.tree.tree import term_matrix
 
 Floats = NDArray[np.float64]
 
 N_EXAMPLES = 50
-# Means over the same rows differ by rounding: at most by this share of the term's size.
-_SAME_MEAN = 1e-9
+
+# X, y and, where there are some, weights.
+Given = tuple[Any, Any, Any]
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,12 @@ class Contents(JsonData):
     """The parts of a report.
 
     ``target`` is the name of y, where it has one. ``typical`` is a row of medians and most frequent
-    categories. ``rows`` are the test rows whose weight is not zero. ``weights`` is None where none
-    were given, ``classes`` for a model of numbers. ``settings`` are the parameters of the estimator
-    that differ from their defaults. ``date`` is as it was given, or empty. ``seen`` says that the
-    model was fitted on the rows: they do not test it. ``steps`` tell the model by one formula and
-    what differs, and some of the path to compare it with; empty where leaves share nothing.
+    categories. ``rows`` are the test rows whose weight is not zero; of several samples, of the
+    last. ``weights`` is None where none were given, ``classes`` for a model of numbers.
+    ``settings`` are the parameters of the estimator that differ from their defaults. ``date`` is as
+    it was given, or empty. ``seen`` says that the model was fitted on the rows: they do not test
+    it. ``steps`` tell the model by one formula and what differs, and some of the path to compare it
+    with; empty where leaves share nothing.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -77,6 +80,7 @@ class Contents(JsonData):
     scores: tuple[ReportedScore, ...]
     classes: ClassesOnTest | None
     calibration: dict[str, tuple[CalibrationBin, ...]]
+    validation: Validation
     leaves: LeavesOnTest
     densities: tuple[Density, ...]
     data: DataNotes
@@ -89,32 +93,38 @@ class Contents(JsonData):
 def gather(
     model: FittedModel,
     settings: dict[str, str],
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    samples: Mapping[str, Given],
     *,
     target: str | None,
     title: str | None,
     date: str | datetime.date | None,
-    seen: bool,
+    seen: Collection[str],
+    challenger: Any,
+    optimism: Sequence[Optimism],
+    learning_curve: LearningCurve | None,
 ) -> Contents:
-    """Explain the model, and score it on test rows."""
-    if not isinstance(seen, (bool, np.bool_)):
-        raise TypeError(f"seen={describe(seen)} must be True or False.")
-    name = _target_name(target, y)
+    """Explain the model, and score it on the rows of all samples; the last one is looked into.
+
+    ``seen`` names the samples that the model was fitted on.
+    """
     explanation = explain_model(model)
-    matrix = model.matrix(X)
-    if not len(matrix):
-        raise ValueError("X has no rows; a report needs some to test the model on.")
-    given = row_weights(sample_weight, len(matrix))
-    used = np.flatnonzero(given)
-    truth, matrix = all_targets(model, y, len(matrix))[used], matrix[used]
-    weight = given[used] / given.max()  # squares of them neither overflow nor vanish
-    nodes = model.tree.apply(matrix)
-    seen = bool(seen) or _are_those_of_the_fit(model, matrix, nodes, weight)
-    prediction = model.prediction(model.tree.raw(matrix, nodes))
-    leaves = leaves_on_test(explanation, nodes, truth, prediction, weight)
+    found = {name: read_test_rows(model, *given) for name, given in samples.items()}
+    scored = [
+        Sample(
+            name,
+            len(rows.used),
+            name in seen or are_those_of_the_fit(model, rows),
+            model_scores(explanation, rows.truth, rows.prediction, rows.weight),
+        )
+        for name, rows in found.items()
+    ]
+    own, rows = scored[-1], found[scored[-1].name]
+    X, y, sample_weight = samples[own.name]
+    name = _target_name(target, y)
+    test = rows.truth, rows.prediction, rows.weight
+    leaves = leaves_on_test(explanation, rows.nodes, *test)
     shares = np.array([leaf.share for leaf in leaves.leaves])
+    new = model.new_categories(X, rows.used)
     return Contents(
         title=_title(title, name),
         target=name,
@@ -122,44 +132,31 @@ def gather(
         date=_date(date),
         estimator=model.estimator,
         settings=settings,
-        seen=seen,
-        rows=len(matrix),
+        seen=own.seen,
+        rows=own.rows,
         weights=None
         if sample_weight is None
-        else Weights(float(given.sum()), effective_rows(weight)),
-        scores=model_scores(explanation, truth, prediction, weight),
-        classes=classes_on_test(explanation, truth, prediction, given[used]),
-        calibration=calibration(explanation, truth, prediction, weight),
+        else Weights(float(rows.given.sum()), effective_rows(rows.weight)),
+        scores=own.scores,
+        classes=classes_on_test(explanation, rows.truth, rows.prediction, rows.given),
+        calibration=calibration(explanation, *test),
+        validation=validation(
+            model,
+            rows,
+            X,
+            samples=scored if len(scored) > 1 else (),
+            challenger=challenger,
+            optimism=optimism,
+            learning_curve=learning_curve,
+        ),
         leaves=leaves,
-        densities=densities(explanation, matrix, weight),
-        data=data_notes(explanation, matrix, weight, model.new_categories(X, used), shares),
-        typical=_typical(model, matrix),
-        examples=_examples(model, explanation, used, matrix, truth, prediction, nodes),
-        steps=reported_steps(model, explanation, matrix, truth, weight),
+        densities=densities(explanation, rows.matrix, rows.weight),
+        data=data_notes(explanation, rows.matrix, rows.weight, new, shares),
+        typical=_typical(model, rows.matrix),
+        examples=_examples(model, explanation, rows),
+        steps=reported_steps(model, explanation, rows.matrix, rows.truth, rows.weight),
         model=explanation,
     )
-
-
-def _are_those_of_the_fit(
-    model: FittedModel, matrix: Floats, nodes: NDArray[np.int64], weight: Floats
-) -> bool:
-    """Whether rows are, to all appearances, those that the model was fitted on.
-
-    Every leaf has as many of them, and the terms of the formulas have the same means there.
-    """
-    tree, leaves = model.tree, np.array(model.leaves)
-    if (np.bincount(nodes, minlength=tree.node_count)[leaves] != tree.n_samples[leaves]).any():
-        return False
-    terms = np.arange(tree.terms.first_hinge_term)  # hinges follow from their numbers
-    known = tree.record.mean[:, terms]
-    least = _SAME_MEAN * (tree.record.spread[0, terms] + np.abs(known[0]))
-    for leaf in leaves.tolist():
-        here = nodes == leaf
-        found = term_matrix(matrix[here], tree.terms)[:, terms]
-        off = np.average(found, axis=0, weights=weight[here]) - known[leaf]
-        if (np.abs(off) > least).any():
-            return False
-    return True
 
 
 def _target_name(given: str | None, y: Any) -> str:
@@ -185,26 +182,20 @@ def _date(given: str | datetime.date | None) -> str:
 
 
 def _examples(
-    model: FittedModel,
-    explanation: ModelExplanation,
-    used: NDArray[np.int64],
-    matrix: Floats,
-    target: Floats,
-    prediction: Floats,
-    nodes: NDArray[np.int64],
+    model: FittedModel, explanation: ModelExplanation, rows: TestRows
 ) -> tuple[Example, ...]:
-    """Rows from the lowest to the highest prediction, evenly chosen; ``used`` are those of X."""
-    order = np.argsort(prediction[:, model.positive], kind="stable")
+    """Rows from the lowest to the highest prediction, evenly chosen."""
+    order = np.argsort(rows.prediction[:, model.positive], kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, min(N_EXAMPLES, len(order))).astype(int)]
     number = {leaf.id: leaf.leaf or 0 for leaf in explanation.leaves}
     classes = model.classes
     return tuple(
         Example(
-            row=int(used[row]),
-            values=_values(model, matrix[row]),
-            target=float(target[row]) if classes is None else classes[int(target[row])],
-            prediction=tuple(prediction[row].tolist()),
-            leaf=number[int(nodes[row])],
+            row=int(rows.used[row]),
+            values=_values(model, rows.matrix[row]),
+            target=float(rows.truth[row]) if classes is None else classes[int(rows.truth[row])],
+            prediction=tuple(rows.prediction[row].tolist()),
+            leaf=number[int(rows.nodes[row])],
         )
         for row in chosen.tolist()
     )

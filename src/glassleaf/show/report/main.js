@@ -2,6 +2,8 @@
 const view = JSON.parse(document.getElementById("report-data").textContent);
 const PARTS = [["summary", "Summary"], ["tree", "Tree"], ["what-if", "What if"], ["scores", "Scores"],
   ["leaves", "Leaves"], ["features", "Features"], ["gains", "Splits"], ["data", "Data notes"]];
+const isValidated = validationParts(view).length > 0;
+if (isValidated) PARTS.splice(PARTS.findIndex(([id]) => id === "leaves"), 0, ["validation", "Validation"]);
 if (view.steps.length) PARTS.splice(1, 0, ["model", "Model"]);
 if (view.bends.length) PARTS.splice(PARTS.findIndex(([id]) => id === "what-if"), 0, ["bends", "Bends"]);
 
@@ -38,7 +40,7 @@ function build() {
     PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
   document.getElementById("report").append(header, h("main", {}, summarySection(view), model.element,
     section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), scaleList(view), panels.element),
-    view.bends.length ? bendSection(view) : null, whatIf.element, scoreSection(view), leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
+    view.bends.length ? bendSection(view) : null, whatIf.element, scoreSection(view), isValidated ? validationSection(view) : null, leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
   h("footer", {}, view.origin + " This page loads nothing from elsewhere."));
   const first = whatIf.leaf ? view.leaves.find((leaf) => leaf.node === whatIf.leaf()) : view.leaves[0];
   onLeaf(first.leaf);

@@ -13,16 +13,21 @@ from glassleaf.explanations.formulas import (
     scale_texts,
     score_texts,
 )
+from glassleaf.explanations.refits import LearningCurve
 from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.data_notes import FeatureNote
 from glassleaf.show.report.leaves import LeafOnTest
+from glassleaf.show.report.validation import Challenger
 from glassleaf.show.text.markdown import escaped, shared_formula, table
 from glassleaf.show.text.model import target_text, training_range_text
 
+# Points of the decision curve that are listed.
+_SHOWN_PERCENTS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90)
+
 
 def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
-    """Summary, scores, classes, calibration, leaves, features, gains, data notes."""
+    """Summary, scores, classes, calibration, validation, leaves, features, gains, data notes."""
     parts = [
         f"# {escaped(contents.title, 200)}",
         "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
@@ -30,6 +35,7 @@ def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
         _part(contents, "Scores", "scores", _scores(contents)),
         *_classes(contents),
         _part(contents, "Calibration", "calibration", _calibration(contents)),
+        *_validation(contents),
         _part(contents, "Leaves", "leaves", _leaves(contents, max_terms)),
         _part(contents, "Features", "features", _features(contents)),
         _part(contents, "Splits and their rivals", "gains", _gains(contents)),
@@ -115,7 +121,70 @@ def _calibration(contents: Contents) -> str:
         for name, bins in contents.calibration.items()
         for b in bins
     ]  # fmt: skip
-    return table(["of", "mean prediction", "mean target", "from", "to", "rows"], rows)
+    bins = table(["of", "mean prediction", "mean target", "from", "to", "rows"], rows)
+    return "\n\n".join([bins, *prose.brier_note(contents)])
+
+
+def _validation(contents: Contents) -> list[str]:
+    """Parts on samples, challenger, net benefit and refits, as far as there are such."""
+    found, parts = contents.validation, []
+    if found.samples:
+        parts.append(_part(contents, "Samples", "samples", _samples(contents)))
+    if found.challenger is not None:
+        name = f"Challenger: {escaped(found.challenger.name)}"
+        parts.append(_part(contents, name, "challenger", _comparison(found.challenger)))
+    if found.decisions:
+        parts.append(_part(contents, "Decision curve", "decisions", _decisions(contents)))
+    if found.optimism:
+        rows = [prose.optimism_texts(own) for own in found.optimism]
+        header = ["score", "on the training rows", "optimism", "corrected"]
+        parts.append(_part(contents, "Optimism", "optimism", table(header, rows)))
+    if found.learning_curve is not None:
+        body = _learning_curve(found.learning_curve)
+        parts.append(_part(contents, "Learning curve", "learning_curve", body))
+    return parts
+
+
+def _samples(contents: Contents) -> str:
+    samples = contents.validation.samples
+    header = [
+        f"{escaped(sample.name)} ({prose.rows_text(sample.rows)}{', fitted on' * sample.seen})"
+        for sample in samples
+    ]
+    rows = [
+        [score.name, *(f"{prose.score_text(s)} ({prose.interval_text(s)})" for s in same)]
+        for score, *same in zip(
+            contents.scores, *(sample.scores for sample in samples), strict=True
+        )
+    ]
+    return table(["score", *header], rows)
+
+
+def _comparison(challenger: Challenger) -> str:
+    header = ["score", "model", "challenger", "difference", "95% interval", "p", "test"]
+    rows = [[*prose.compared_texts(one), one.test] for one in challenger.comparison]
+    return table(header, rows)
+
+
+def _decisions(contents: Contents) -> str:
+    """Some points of the curve."""
+    rows = [
+        [words.percent(point.threshold), *(words.number(x, 3) for x in (point.model, point.low,
+         point.high, point.everyone)), words.percent(point.taken)]
+        for point in contents.validation.decisions
+        if round(100 * point.threshold) in _SHOWN_PERCENTS
+    ]  # fmt: skip
+    return table(["acts from", "net benefit", "from", "to", "acting on all", "acted on"], rows)
+
+
+def _learning_curve(curve: LearningCurve) -> str:
+    rows = [
+        [f"{p.rows:,}", *(words.number(x, 3) for x in (p.test, p.spread, p.training, p.leaves,
+         p.numbers))]
+        for p in curve.points
+    ]  # fmt: skip
+    header = [f"{curve.score}, held out", "spread", f"{curve.score}, own rows", "leaves", "numbers"]
+    return table(["rows", *header], rows)
 
 
 def _leaves(contents: Contents, max_terms: int | None) -> str:

@@ -22,7 +22,8 @@ from glassleaf.tree.scorer_js import as_json, model_data, scorer_source
 _FOLDER = Path(__file__).parent
 # In the order in which they build on each other.
 _SCRIPTS = (
-    "dom.js", "charts.js", "tree.js", "leaf.js", "model.js", "sections.js", "what_if.js", "main.js",
+    "dom.js", "charts.js", "tree.js", "leaf.js", "model.js", "sections.js", "validation.js",
+    "what_if.js", "main.js",
 )  # fmt: skip
 
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from glassleaf.explanations import words
+from glassleaf.explanations.comparison import Comparison
 from glassleaf.explanations.formulas import is_rescaled, limit_texts, numbers_text
 from glassleaf.explanations.model import ModelExplanation
+from glassleaf.explanations.refits import Optimism
 from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.scores import ReportedScore
 
@@ -20,6 +22,22 @@ _INTRO = {
     " constant guess is what one would reach by always guessing the training average.",
     "calibration": "Test rows in ten groups of about equal size (or weight), by prediction. Points"
     " on the line: what was predicted is what came on average. Bars are 95% intervals.",
+    "validation": "How far the scores can be trusted, and what they are worth.",
+    "samples": "The same scores on every sample, with their 95% intervals; the other parts of this"
+    " report are about the last one.",
+    "challenger": "Another model on the same test rows: its score less that of the model of this"
+    " report. Both predict the same rows, so that the interval and p (how often chance alone would"
+    " make such a difference) are about the difference itself; for the AUC this is DeLong's test.",
+    "decisions": "Net benefit: hits less false alarms, per row, at the odds of the probability from"
+    " which one acts. Whoever acts from 20% on takes four false alarms for one hit. The model helps"
+    " where its line is above those of acting on all rows and on none. The band is a 95%"
+    " interval.",
+    "optimism": "Models like this one were fitted to resampled training rows. Optimism is by how"
+    " much they do better on these than on all rows; the corrected score is what to expect of new"
+    " rows.",
+    "learning_curve": "Models like this one, fitted to growing numbers of rows: how well they do on"
+    " rows held out (blue; bars are the spread over the draws) and on their own (grey). Where the"
+    " two have met, more rows bring little.",
     "classes": "What the rows of every class are predicted to be: the most probable class. Recall"
     " is the share of a class that is found; precision is the share of the rows predicted to be of"
     " a class that are.",
@@ -161,6 +179,49 @@ def summary(contents: Contents) -> list[str]:
         *model.notes,
         *([] if contents.seen else [_drift(contents)]),
     ]
+
+
+def brier_note(contents: Contents) -> list[str]:
+    """The parts of the Brier score, for two classes."""
+    parts = contents.validation.brier
+    if parts is None:
+        return []
+    total = parts.reliability - parts.resolution + parts.uncertainty
+    numbers = (total, parts.reliability, parts.resolution, parts.uncertainty)
+    score, reliability, resolution, uncertainty = (f"{x:.4f}" for x in numbers)
+    return [
+        f"Brier score {score} = reliability {reliability} - resolution {resolution} + uncertainty"
+        f" {uncertainty}: what better calibrated probabilities would save, what the model tells"
+        " rows apart by, and what always guessing the share of the class would cost."
+    ]
+
+
+def in_line(values: Sequence[float], largest: float, signed: bool = False) -> list[str]:
+    """Numbers with as many decimals as give the largest four digits."""
+    size = abs(largest) if np.isfinite(largest) and largest else 1.0
+    places = min(max(3 - int(np.floor(np.log10(size))), 0), 8)
+    sign = "+" if signed else ""
+    return [f"{x:{sign},.{places}f}" if np.isfinite(x) else "not defined" for x in values]
+
+
+def compared_texts(one: Comparison) -> list[str]:
+    """Both scores, their difference, its interval, and p."""
+    values = in_line([one.champion, one.challenger], one.champion)
+    difference, low, high = in_line([one.difference, one.low, one.high], one.champion, signed=True)
+    return [one.score, *values, difference, f"{low} to {high}", p_text(one.p)]
+
+
+def optimism_texts(own: Optimism) -> list[str]:
+    """The score, how much it is flattered, and what is left."""
+    values = [own.apparent, own.optimism, own.corrected]
+    return [own.score, *in_line(values, max(map(abs, values)))]
+
+
+def p_text(p: float) -> str:
+    """How often chance makes such a difference."""
+    if not np.isfinite(p):
+        return "not known"
+    return "<0.0001" if p < 1e-4 else f"{p:.4f}" if p < 0.01 else f"{p:.2f}"
 
 
 def origin(contents: Contents) -> str:

@@ -15,14 +15,15 @@ function summarySection(view) {
 function scoreSection(view) {
   return section("scores", "Scores", view.intro.scores, view.weights.map((line) => h("p", {}, line)),
     table("Scores", ["score", { text: "value", number: true }, { text: "95% interval", number: true },
-      { text: "constant guess", number: true }, "what it means", "interval"],
+      { text: "constant guess", number: true }, "what it means"],
     view.scores.map((score) => [score.name, h("strong", {}, score.value), score.interval, score.baseline,
-      h("span", { class: "long" }, score.meaning), h("span", { class: "one-line" }, score.method)])),
+      h("span", { class: "long" }, score.meaning, h("span", { class: "quiet" }, ` Interval: ${score.method}.`))])),
     view.classes ? classesPart(view) : null,
     h("div", { class: "pairs" },
       view.on_classes && view.on_classes.roc.length ? titled("ROC curve", view.intro.roc, rocChart(view)) : null,
       titled("Calibration", view.intro.calibration,
-        view.calibration.map((item) => calibrationChart(item, Boolean(view.classes))))));
+        [view.calibration.map((item) => calibrationChart(item, Boolean(view.classes))),
+          view.brier.map((line) => h("p", { class: "quiet" }, line))])));
 }
 
 /* A picture with its heading and what it is for. */

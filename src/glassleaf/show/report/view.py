@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from glassleaf.explanations import words
+from glassleaf.explanations.decisions import NetBenefit
 from glassleaf.explanations.differences import Difference
 from glassleaf.explanations.effect_lines import EffectLine, bends, direction, effect_line
 from glassleaf.explanations.formulas import (
@@ -74,6 +75,8 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "weights": prose.weight_note(contents),
         "on_classes": _classes(contents),
         "calibration": _calibration(contents),
+        "brier": prose.brier_note(contents),
+        "validation": _validation(contents),
         "features": [_feature(contents, feature) for feature in _by_importance(model)],
         "steps": [_step(contents, step) for step in contents.steps],
         "nodes": [_node(model, node) for node in model.nodes],
@@ -167,6 +170,36 @@ def _calibration(contents: Contents) -> list[dict[str, Any]]:
         {"name": labels.get(name, name), "bins": bins}
         for name, bins in contents.calibration.items()
     ]
+
+
+def _validation(contents: Contents) -> dict[str, Any]:
+    """Texts of tables; points of curves."""
+    found = contents.validation
+    challenger = found.challenger
+    return {
+        "samples": [
+            {
+                "name": words.name(sample.name, _LABEL),
+                "rows": prose.rows_text(sample.rows) + ", fitted on" * sample.seen,
+                "scores": [[prose.score_text(s), prose.interval_text(s)] for s in sample.scores],
+            }
+            for sample in found.samples
+        ],
+        "challenger": None
+        if challenger is None
+        else {
+            "name": words.name(challenger.name, _LABEL),
+            "scores": [prose.compared_texts(one) for one in challenger.comparison],
+        },
+        "decisions": _curve(found.decisions),
+        "rival": _curve(challenger.decisions) if challenger else [],
+        "optimism": [prose.optimism_texts(own) for own in found.optimism],
+        "learning": found.learning_curve,
+    }
+
+
+def _curve(points: tuple[NetBenefit, ...]) -> list[list[float]]:
+    return [[p.threshold, p.model, p.low, p.high, p.everyone] for p in points]
 
 
 def _by_importance(model: ModelExplanation) -> list[Feature]:
