@@ -13,6 +13,8 @@ from sklearn.exceptions import NotFittedError
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError
+from glassleaf.explanations import words
+from glassleaf.tree.complexity import count_numbers
 from glassleaf.tree.file import model_file
 from glassleaf.tree.file.atomic import write_atomically
 from glassleaf.tree.file.serialize import plain_model, to_document
@@ -41,22 +43,44 @@ class Deployable(ModelOwner):
 
     def _repr_html_inner(self) -> str:
         own: str = super()._repr_html_inner()  # type: ignore[misc]
-        return own + self._tree_html()
+        return self._page(own)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle:
-            bundle["text/html"] += self._tree_html()
+            bundle["text/html"] = self._page(bundle["text/html"])
         return bundle
 
-    def _tree_html(self) -> str:
-        """The fitted tree for a notebook; nothing where there is none to draw."""
+    def _page(self, diagram: str) -> str:
+        """The model first, scikit-learn's diagram folded; that alone where there is no model."""
         try:
             model = linear_model(self)
         except (NotFittedError, NoCoefficientsError):
-            return ""
+            return diagram
         explanation = import_module("glassleaf.explanations.drawable").drawable(model)
-        return str(import_module("glassleaf.show.notebook").tree_html(explanation))
+        notebook = import_module("glassleaf.show.notebook")
+        return str(notebook.page_html(explanation, self._summary(), diagram))
+
+    def __str__(self) -> str:
+        """The parameters and, of a fitted model, how large it is and how well it does."""
+        try:
+            fitted_model(self)
+        except NotFittedError:
+            return repr(self)
+        return f"{self!r}\n{self._summary()}"
+
+    def _summary(self) -> str:
+        """Leaves, numbers and cross-validated score of the fitted model, as far as known."""
+        model = self.model_
+        n = model.tree.n_leaves
+        parts = [f"{n:,} lea{'ves' if n > 1 else 'f'}"]
+        if model.tree.custom is None:
+            parts.append(f"{count_numbers(model.tree).total:,} numbers to read")
+        parts.append(f"fitted on {int(model.tree.n_samples[0]):,} rows")
+        explained = None if model.path is None else model.path.explained(model.tree)
+        if explained is not None:
+            parts.append(f"explains {words.percent(explained)} of the loss in cross-validation")
+        return ", ".join(parts)
 
     def parameters_to_keep(self) -> dict[str, Any]:
         """The parameters that a file or a fitted model keeps: neither connection nor address."""

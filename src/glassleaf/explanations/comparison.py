@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from glassleaf.checks import row_weights
 from glassleaf.errors import describe
+from glassleaf.explanations.frames import Listed
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.scores import intervals, standard_error
 from glassleaf.explanations.scores.named import (
@@ -49,7 +50,7 @@ class Comparison(JsonData):
 
 def compare(
     champion: Any, challenger: Any, X: Any, y: Any, *, sample_weight: Any = None
-) -> tuple[Comparison, ...]:
+) -> Listed[Comparison]:
     """Compare two models on rows that neither was fitted on.
 
     The same rows speak for both models, so that what is hard to predict for both does not count:
@@ -68,8 +69,9 @@ def compare(
 
     Returns
     -------
-    tuple of Comparison
+    list of Comparison
         One for every score by which one model can be better: not for those that judge calibration.
+        ``to_frame()`` gives a table.
 
     Examples
     --------
@@ -92,7 +94,7 @@ def compare(
     if len(other) != len(matrix):
         raise ValueError(f"challenger predicts {len(other)} rows, but X has {len(matrix)}.")
     used = weight > 0
-    return compare_predictions(model, truth[used], own[used], other[used], weight[used])
+    return Listed(compare_predictions(model, truth[used], own[used], other[used], weight[used]))
 
 
 def predictions(model: FittedModel, challenger: Any, X: Any) -> Floats:

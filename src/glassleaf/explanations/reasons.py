@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.effects import additive, number_terms, number_values
+from glassleaf.explanations.frames import Listed, flat
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.shapley import Game
 from glassleaf.tree.fitted import FittedModel, linear_model
@@ -57,6 +58,17 @@ class Reason(JsonData):
         return f"{out}; {neutral} ({left:+.3g}) would have been nearest to neutral"
 
 
+class Reasons(Listed[tuple[Reason, ...]]):
+    """The reasons of every row; as a table, one line per reason, rows counted from 0."""
+
+    def records(self) -> list[dict[str, Any]]:
+        return [
+            {"row": row, **flat(reason), "text": reason.text}
+            for row, own in enumerate(self)
+            for reason in own
+        ]
+
+
 def reasons(
     estimator: Any,
     X: Any,
@@ -65,7 +77,7 @@ def reasons(
     favorable: Any = None,
     background: Any = None,
     features: Any = None,
-) -> list[tuple[Reason, ...]]:
+) -> Reasons:
     """The features that hurt every row most.
 
     Parameters
@@ -88,7 +100,7 @@ def reasons(
     Returns
     -------
     list of tuples of Reason
-        One tuple per row, the worst reason first.
+        One tuple per row, the worst reason first. ``to_frame()`` gives a table of all.
 
     Examples
     --------
@@ -112,10 +124,10 @@ def reasons(
     named = list(range(matrix.shape[1]))
     if features is not None:
         named = [model.position(feature, "features") for feature in features]
-    return [
+    return Reasons(
         tuple(_row_reasons(model, matrix, game, row, named, k, sign, whole))
         for row in range(len(matrix))
-    ]
+    )
 
 
 def _direction(model: FittedModel, favorable: Any) -> tuple[int, float]:

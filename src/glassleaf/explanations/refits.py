@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from glassleaf.checks import row_weights, whole_number
 from glassleaf.errors import describe
+from glassleaf.explanations.frames import Listed
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.scores import mean_of_defined
 from glassleaf.explanations.scores.named import NamedScore, positive_last, suitable_scores
@@ -72,6 +73,10 @@ class LearningCurve(JsonData):
     better: str
     points: tuple[LearningPoint, ...]
 
+    def to_frame(self) -> Any:
+        """A table of the points."""
+        return Listed(self.points).to_frame()
+
 
 def optimism(
     estimator: Any,
@@ -82,7 +87,7 @@ def optimism(
     sample_weight: Any = None,
     groups: Any = None,
     random_state: int | None = 0,
-) -> tuple[Optimism, ...]:
+) -> Listed[Optimism]:
     """How much the scores of a model on its own training rows are flattered, by the bootstrap.
 
     The model is fitted again to resampled rows ``n`` times. What it then does better on these than
@@ -101,8 +106,8 @@ def optimism(
 
     Returns
     -------
-    tuple of Optimism
-        One for every score that suits the model.
+    list of Optimism
+        One for every score that suits the model. ``to_frame()`` gives a table.
     """
     model, rng = fitted_model(estimator), np.random.default_rng(random_state)
     rows = _Rows(model, X, y, sample_weight, groups)
@@ -112,7 +117,8 @@ def optimism(
         drawn = rows.resampled(rng)
         p = rows.predicted(rows.fitted(estimator, drawn))
         found.append([rows.score(s, p, drawn) - rows.score(s, p, rows.w) for s in scores])
-    gains, own, out = np.array(found), rows.predicted(model), []
+    gains, own = np.array(found), rows.predicted(model)
+    out = Listed[Optimism]()
     for k, score in enumerate(scores):
         known = gains[np.isfinite(gains[:, k]), k]
         apparent, flattered = rows.score(score, own, rows.w), mean_of_defined(known.tolist())
@@ -120,7 +126,7 @@ def optimism(
         out.append(
             Optimism(score.name, apparent, flattered, error, apparent - flattered, score.better)
         )
-    return tuple(out)
+    return out
 
 
 def learning_curve(

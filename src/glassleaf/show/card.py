@@ -25,6 +25,7 @@ from glassleaf.explanations.formulas import (
     scale_texts,
     without_ends,
 )
+from glassleaf.explanations.frames import Listed
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation
 from glassleaf.explanations.scores import (
@@ -76,7 +77,7 @@ def group_scores(
     *,
     favorable: Any = None,
     sample_weight: Any = None,
-) -> list[GroupScores]:
+) -> Listed[GroupScores]:
     """Scores of a model for every group of rows.
 
     Parameters
@@ -93,7 +94,7 @@ def group_scores(
     Returns
     -------
     list of GroupScores
-        The largest group first.
+        The largest group first. ``to_frame()`` gives a table.
     """
     model = fitted_model(estimator)
     matrix = model.matrix(X)
@@ -120,7 +121,7 @@ def group_scores(
         )
         for name, (here, scores) in found.items()
     ]
-    return sorted(out, key=lambda group: -group.rows)
+    return Listed(sorted(out, key=lambda group: -group.rows))
 
 
 def _favorable_output(model: FittedModel, favorable: Any) -> int:

@@ -18,10 +18,17 @@ from glassleaf.explanations.model import ModelExplanation, NodeExplanation
 _MOST_LEAVES = 32
 _MOST_TERMS = 4
 _LIST = "<ul style='margin:0;padding-left:1.2em'>"
+_SMALL = "font-family:monospace;font-size:0.9em"
 _BOX = (
     "margin:0.5em 0;padding:0.5em 1em;border:1px solid #8888;border-radius:4px;"
-    "display:inline-block;vertical-align:top;font-family:monospace;font-size:0.9em"
+    f"display:inline-block;vertical-align:top;{_SMALL}"
 )
+
+
+def page_html(explanation: ModelExplanation, summary: str, diagram: str) -> str:
+    """The model, then scikit-learn's diagram with the parameters, folded."""
+    title = f"<summary>{escape(summary)}; parameters</summary>"
+    return f'{tree_html(explanation)}<details style="{_SMALL}">{title}{diagram}</details>'
 
 
 def tree_html(explanation: ModelExplanation) -> str:

@@ -57,6 +57,13 @@ class Path:
         found = (k for k, step in enumerate(self.steps) if self.tree(step) == tree)
         return next(found, None)
 
+    def explained(self, tree: Tree) -> float | None:
+        """Share of a constant's validated loss that a tree takes away; None where not known."""
+        place, first = self.place(tree), self.steps[0]
+        if place is None or (first.term != INTERCEPT).any() or not first.validated > 0:
+            return None
+        return 1 - self.steps[place].validated / first.validated
+
 
 def with_differences(tree: Tree, step: Step) -> Tree:
     """A tree whose models are the sums of differences on the way to them."""

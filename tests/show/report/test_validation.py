@@ -92,7 +92,7 @@ def test_a_challenger_is_compared_on_the_rows_of_the_report(loans, model, full):
     X, y = loans
     other = ModelTreeClassifier(max_depth=0, n_jobs=1).fit(X[:500], y[:500])
     found = full.contents.validation.challenger
-    assert found.comparison == compare(model, other, X[500:], y[500:])
+    assert list(found.comparison) == compare(model, other, X[500:], y[500:])
     auc = found.comparison[0]
     assert f"| {auc.difference:+.4f} | {auc.low:+.4f} to {auc.high:+.4f} |" in full.markdown()
     p = other.predict_proba(X[500:])[:, 0]

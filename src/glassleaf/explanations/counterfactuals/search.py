@@ -31,6 +31,7 @@ from glassleaf.explanations.counterfactuals.features import (
 from glassleaf.explanations.counterfactuals.goals import Goal, goal_of
 from glassleaf.explanations.counterfactuals.nearest import nearest_in_pieces, nearest_point
 from glassleaf.explanations.effects import without_limits
+from glassleaf.explanations.frames import Listed, flat
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.tree.fitted import FittedModel, linear_model
 
@@ -85,6 +86,24 @@ class Counterfactual(JsonData):
         return ", ".join(change.text for change in self.changes)
 
 
+class Counterfactuals(Listed[Counterfactual]):
+    """Answers, the smallest change first; as a table, one line per change."""
+
+    def records(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "answer": k,
+                **flat(change),
+                "size": answer.size,
+                "prediction": answer.prediction,
+                "label": answer.label,
+                "leaf": answer.leaf,
+            }
+            for k, answer in enumerate(self)
+            for change in answer.changes
+        ]
+
+
 def counterfactuals(
     estimator: Any,
     row: Any,
@@ -100,7 +119,7 @@ def counterfactuals(
     probability: float | None = None,
     max_changes: int = 2,
     n: int = 5,
-) -> list[Counterfactual]:
+) -> Counterfactuals:
     """The smallest changes of one or two features that change the outcome.
 
     Parameters
@@ -139,7 +158,7 @@ def counterfactuals(
     Returns
     -------
     list of Counterfactual
-        Empty if no change within the limits is enough.
+        Empty if no change within the limits is enough. ``to_frame()`` gives a table of all.
 
     Examples
     --------
@@ -169,7 +188,7 @@ def counterfactuals(
         found += [search.two(*pair) for pair in combinations(features, 2)]
     answers = [answer for answer in found if answer is not None]
     answers.sort(key=lambda answer: (answer.size, len(answer.changes)))
-    return [answer for answer in answers if _is_needed(answer, answers)][:n]
+    return Counterfactuals([answer for answer in answers if _is_needed(answer, answers)][:n])
 
 
 def _orders(model: FittedModel, values: Floats, background: Any) -> Pairs:

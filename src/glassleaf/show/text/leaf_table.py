@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from glassleaf.errors import require
 from glassleaf.explanations.explain import explain
+from glassleaf.explanations.frames import frame
 from glassleaf.explanations.model import ModelExplanation, NodeExplanation
 
 
@@ -53,14 +53,3 @@ def _record(explanation: ModelExplanation, leaf: NodeExplanation) -> dict[str, A
         for term, coef in zip(explanation.terms, leaf.coef[k], strict=True):
             out[f"coef {term.name}{of}"] = coef
     return out
-
-
-def frame(records: list[dict[str, Any]]) -> Any:
-    """Records as a pandas DataFrame, or a polars one where only that is installed."""
-    try:
-        return require("pandas", extra="demo", purpose="A table of leaves").DataFrame(records)
-    except ImportError as missing:
-        try:
-            return require("polars", extra="demo", purpose="A table of leaves").DataFrame(records)
-        except ImportError:
-            raise missing from None
