@@ -34,6 +34,7 @@ from glassleaf import (
 from glassleaf.errors import ModelFileError
 from glassleaf.explanations.leaf_scores import score_leaves
 from glassleaf.losses import BinaryLogLoss, MulticlassLogLoss
+from glassleaf.show.notebook import tree_html
 from glassleaf.show.report.view import page_view
 from glassleaf.tree.file import model_file
 from glassleaf.tree.file.serialize import from_document, plain_model
@@ -283,7 +284,7 @@ def test_leaf_scores():
 
 @pytest.mark.parametrize(
     "shown",
-    [glassleaf.ModelTreeClassifier.export_text, glassleaf.ModelTreeClassifier._tree_html],
+    [glassleaf.ModelTreeClassifier.export_text, lambda model: tree_html(glassleaf.explain(model))],
     ids=["text", "html"],
 )
 def test_texts(shown):
