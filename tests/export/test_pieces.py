@@ -44,7 +44,7 @@ def expected(column, term, value):
 
 
 def check(column, term):
-    found = pieces(column, term, lambda numbers: numbers[0])
+    found = pieces(column, term)
     assert found[0].above is None and found[-1].up_to is None
     for one, following in zip(found, found[1:], strict=False):
         assert one.up_to == following.above and (one.above is None or one.above < one.up_to)

@@ -128,7 +128,14 @@ def test_the_view_is_what_predict_says(engine, dialect, kind):
     )
     if classes is not None:
         labels = [row[0] for row in base.ask(f"SELECT label FROM {view} ORDER BY id")]
-        assert labels == case.model.predict(case.table).tolist()
+        assert untied(labels, case) == untied(case.model.predict(case.table).tolist(), case)
+
+
+def untied(labels, case):
+    """Those of rows whose two most probable classes differ by more than rounding."""
+    second, first = np.sort(case.expected, axis=1)[:, -2:].T
+    assert (first - second > 1e-9).mean() > 0.99
+    return [label for label, gap in zip(labels, first - second, strict=True) if gap > 1e-9]
 
 
 @pytest.mark.parametrize("attack", ["'; DROP TABLE x; --", '"; DROP TABLE x; --', "`); --", "\\'"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import inf
+from operator import itemgetter
 from typing import Any
 
 from glassleaf._version import __version__
@@ -12,7 +13,17 @@ from glassleaf.errors import ExportError
 from glassleaf.export.comments import in_comment
 from glassleaf.export.limits import portable_model
 from glassleaf.export.nested import Syntax, bodies
-from glassleaf.tree.plain import LARGEST_EXPONENT, PlainLeaf, PlainModel, PlainSplit, PlainTerm
+from glassleaf.tree.plain import (
+    LARGEST_EXPONENT,
+    PlainLeaf,
+    PlainModel,
+    PlainSplit,
+    PlainSum,
+    PlainTerm,
+)
+
+# Up to here, what categories add is written case by case; that of more of them as a table.
+_FEW = 4
 
 _HEAD = """/* A model tree, written by glassleaf {version}. C99, standard library (link with -lm).
  *
@@ -208,7 +219,7 @@ class _Writer:
     def functions(self) -> list[str]:
         syntax = Syntax(
             if_="if ({}) {{", else_="} else {", end="}", call="return node_{}(x, z, raw);",
-            condition=self._condition, leaf=self._leaf,
+            condition=self._condition, leaf=self._leaf, differs=self._differs,
         )  # fmt: skip
         out = []
         for node, lines in bodies(self.model, syntax):
@@ -235,27 +246,50 @@ class _Writer:
     def _leaf(self, leaf: PlainLeaf) -> list[str]:
         lines = []
         for k in range(self.model.n_outputs):
-            parts = [part for term in leaf.terms for part in self._parts(term, k)]
-            total = " + ".join([*parts, repr(leaf.intercept[k])])
-            lines += [f"raw[{k}] = {_clipped(total, leaf.low[k], leaf.high[k])};"]
+            sum_ = f"raw[{k}]"
+            total = sum_ if self.model.differences else self._total(leaf.of(itemgetter(k)))
+            held = _clipped(total, leaf.low[k], leaf.high[k])
+            lines += [f"{sum_} = {held};"] if held != sum_ else []
         return [*lines, f"return {leaf.node};"]
 
-    def _parts(self, term: PlainTerm, k: int) -> list[str]:
+    def _differs(self, node: int) -> list[str]:
+        """The sums of the root; at any other node, what they change by."""
+        of_node, sign = self.model.differences[node], "+=" if node else "="
+        found = [of_node.of(itemgetter(k)) for k in range(self.model.n_outputs)]
+        return [
+            f"raw[{k}] {sign} {self._total(one)};"
+            for k, one in enumerate(found)
+            if one.adds or not node
+        ]
+
+    def _total(self, one: PlainSum) -> str:
+        """A sum of one score; a constant of zero is written only alone."""
+        parts = [part for term in one.terms for part in self._parts(term)]
+        (constant,) = one.intercept
+        return " + ".join([*parts, *([repr(constant)] if constant or not parts else [])])
+
+    def _parts(self, term: PlainTerm) -> list[str]:
         j, out = term.column, []
-        missing = term.missing[k] if term.missing else 0.0
+        missing = term.missing[0] if term.missing else 0.0
         categories = self.model.columns[j].categories
+        if categories is not None and len(term.categories) <= _FEW:
+            cases = [
+                f"x[{j}] == {code} ? {found!r} : " for code, (found,) in term.categories.items()
+            ]
+            cases += [f"x[{j}] != x[{j}] ? {missing!r} : "] if term.missing else []
+            return [f"({''.join(cases)}0.0)"]
         if categories is not None:
             codes = range(len(categories))
-            added = [term.categories[c][k] if c in term.categories else 0.0 for c in codes]
+            added = [term.categories[c][0] if c in term.categories else 0.0 for c in codes]
             table = self._table("double", [repr(value) for value in (missing, 0.0, *added)])
             return [f"{table}[entry(x[{j}])]"]
         if term.missing:
             out.append(f"(x[{j}] != x[{j}] ? {missing!r} : 0.0)")
         value = _clipped(f"z[{j}]", term.low, term.high)
         if term.slope:
-            out.append(f"{term.slope[k]!r} * {value}")
+            out.append(f"{term.slope[0]!r} * {value}")
         if term.bends:
-            bends = (f"{bend[k]!r} * fmax({value} - {at!r}, 0.0)" for at, bend in term.bends)
+            bends = (f"{bend!r} * fmax({value} - {at!r}, 0.0)" for at, (bend,) in term.bends)
             out.append(f"({' + '.join(bends)})")
         return out
 

@@ -6,14 +6,11 @@ that. Together they are piecewise linear in the value: every piece ends where on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from glassleaf.tree.plain import Numbers, PlainColumn, PlainTerm, Points
-
-# From the numbers of all outputs to the one that is wanted.
-Of = Callable[[Numbers], float]
+from glassleaf.tree.plain import PlainColumn, PlainTerm, Points
 
 
 @dataclass(frozen=True)
@@ -30,9 +27,9 @@ class Piece:
     per_unit: float
 
 
-def pieces(column: PlainColumn, term: PlainTerm, of: Of) -> list[Piece]:
-    """The pieces of a column in a leaf, from low to high."""
-    slope = of(term.slope) if term.slope else 0.0
+def pieces(column: PlainColumn, term: PlainTerm) -> list[Piece]:
+    """The pieces of a column by its term of one score, from low to high."""
+    slope = sum(term.slope)
     inside = [at for at, _ in term.bends if term.low < at < term.high]
     levels = [z for z in (term.low, *inside, term.high) if isfinite(z)]
     # By value: where two levels are passed within rounding of each other, one of them is enough.
@@ -40,7 +37,7 @@ def pieces(column: PlainColumn, term: PlainTerm, of: Of) -> list[Piece]:
     points = dict(_crossings(column.knots, levels)) | dict(own)
     if not points:
         return [Piece(None, None, 0.0, slope)]
-    known = [(x, added_at(z, term, of)) for x, z in sorted(points.items())]
+    known = [(x, added_at(z, term)) for x, z in sorted(points.items())]
     is_open_below = not column.knots and term.low == -inf
     is_open_above = not column.knots and term.high == inf
     while not is_open_below and len(known) > 1 and known[0][1] == known[1][1]:
@@ -48,7 +45,7 @@ def pieces(column: PlainColumn, term: PlainTerm, of: Of) -> list[Piece]:
     while not is_open_above and len(known) > 1 and known[-1][1] == known[-2][1]:
         del known[-1]
     (first, below), (last, above) = known[0], known[-1]
-    slope_above = slope + sum(of(numbers) for _, numbers in term.bends)
+    slope_above = slope + sum(bend for _, (bend,) in term.bends)
     return [
         Piece(None, first, *((0.0, slope) if is_open_below else (below, 0.0))),
         *(
@@ -59,11 +56,10 @@ def pieces(column: PlainColumn, term: PlainTerm, of: Of) -> list[Piece]:
     ]
 
 
-def added_at(z: float, term: PlainTerm, of: Of) -> float:
-    """What a transformed number adds in a leaf."""
+def added_at(z: float, term: PlainTerm) -> float:
+    """What a transformed number adds by its term of one score."""
     z = min(max(z, term.low), term.high)
-    bent = sum(of(numbers) * max(0.0, z - at) for at, numbers in term.bends)
-    return (of(term.slope) * z if term.slope else 0.0) + bent
+    return sum(term.slope) * z + sum(bend * max(0.0, z - at) for at, (bend,) in term.bends)
 
 
 def _crossings(knots: Points, levels: list[float]) -> Iterator[tuple[float, float]]:

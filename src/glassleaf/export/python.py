@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from operator import itemgetter
 from typing import Any
 
 from glassleaf._version import __version__
@@ -10,7 +11,14 @@ from glassleaf.export.nested import Syntax, bodies
 from glassleaf.tables.categories import codes_by_number
 from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
-from glassleaf.tree.plain import LARGEST_EXPONENT, PlainLeaf, PlainModel, PlainSplit, PlainTerm
+from glassleaf.tree.plain import (
+    LARGEST_EXPONENT,
+    PlainLeaf,
+    PlainModel,
+    PlainSplit,
+    PlainSum,
+    PlainTerm,
+)
 
 # Codes of categories in the generated module.
 _UNKNOWN, _MISSING = -1, -2
@@ -152,18 +160,20 @@ def to_python(estimator: Any) -> str:
         fill=repr([column.fill for column in model.columns]),
         finish=_FINISH[model.link],
     )
+    sums = "".join(f", s{k}" for k in range(model.n_outputs)) if model.differences else ""
     syntax = Syntax(
         if_="if {}:",
         else_="else:",
         end="",
-        call="return _node_{}(x, z)",
+        call=f"return _node_{{}}(x, z{sums})",
         condition=lambda split: _condition(model, split),
         leaf=lambda leaf: _leaf(model, leaf),
+        differs=lambda node: _differs(model, node),
     )
     parts = [head]
     for node, lines in bodies(model, syntax):
-        name = "_tree" if node == 0 else f"_node_{node}"
-        parts.append("\n".join(["", f"def {name}(x, z):", *lines, ""]))
+        name = "_tree(x, z)" if node == 0 else f"_node_{node}(x, z{sums})"
+        parts.append("\n".join(["", f"def {name}:", *lines, ""]))
     return "\n".join(parts)
 
 
@@ -181,26 +191,41 @@ def _condition(model: PlainModel, split: PlainSplit) -> str:
 def _leaf(model: PlainModel, leaf: PlainLeaf) -> list[str]:
     lines = [f"return {leaf.node}, ["]
     for k in range(model.n_outputs):
-        terms = [part for term in leaf.terms for part in _parts(model, term, k)]
-        total = " + ".join([*terms, repr(leaf.intercept[k])])
+        total = f"s{k}" if model.differences else _total(model, leaf.of(itemgetter(k)))
         lines += [f"    {_clipped(total, leaf.low[k], leaf.high[k])},"]
-    return [*lines, "]"]
+    return [*lines, "]"] if len(lines) > 2 else [f"return {leaf.node}, [{lines[1].strip(' ,')}]"]
 
 
-def _parts(model: PlainModel, term: PlainTerm, k: int) -> list[str]:
+def _differs(model: PlainModel, node: int) -> list[str]:
+    """The sums of the root; at any other node, what they change by."""
+    found = [model.differences[node].of(itemgetter(k)) for k in range(model.n_outputs)]
+    sign = "+=" if node else "="
+    return [
+        f"s{k} {sign} {_total(model, one)}" for k, one in enumerate(found) if one.adds or not node
+    ]
+
+
+def _total(model: PlainModel, one: PlainSum) -> str:
+    """A sum of one score; a constant of zero is written only alone."""
+    parts = [part for term in one.terms for part in _parts(model, term)]
+    (constant,) = one.intercept
+    return " + ".join([*parts, *([repr(constant)] if constant or not parts else [])])
+
+
+def _parts(model: PlainModel, term: PlainTerm) -> list[str]:
     j, out = term.column, []
     if model.columns[j].is_category:
-        added = {code: found[k] for code, found in term.categories.items()}
+        added = {code: found for code, (found,) in term.categories.items()}
         if term.missing:
-            added[_MISSING] = term.missing[k]
+            added[_MISSING] = term.missing[0]
         return [f"{added!r}.get(x[{j}], 0.0)"]
     if term.missing:
-        out.append(f"({term.missing[k]!r} if x[{j}] != x[{j}] else 0.0)")
+        out.append(f"({term.missing[0]!r} if x[{j}] != x[{j}] else 0.0)")
     value = _clipped(f"z[{j}]", term.low, term.high)
     if term.slope:
-        out.append(f"{term.slope[k]!r} * {value}")
+        out.append(f"{term.slope[0]!r} * {value}")
     if term.bends:
-        bends = (f"{bend[k]!r} * max({value} - {at!r}, 0.0)" for at, bend in term.bends)
+        bends = (f"{bend!r} * max({value} - {at!r}, 0.0)" for at, (bend,) in term.bends)
         out.append(f"({' + '.join(bends)})")
     return out
 

@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from math import ceil, isfinite, log, log10
-from operator import itemgetter
 from typing import Any
 
 from glassleaf.errors import ExportError, describe, require
@@ -188,7 +187,6 @@ _Line = tuple[str, str, float | None, float | None, float, float]
 
 def _card(model: PlainModel, leaf: PlainLeaf) -> Iterator[_Line]:
     """Column, attribute, above, up to, what it adds there and per unit; raw scale."""
-    first = itemgetter(0)
     yield "", "base", None, None, leaf.intercept[0], 0.0
     for term in leaf.terms:
         column = model.columns[term.column]
@@ -200,11 +198,11 @@ def _card(model: PlainModel, leaf: PlainLeaf) -> Iterator[_Line]:
             yield column.name, "never seen", None, None, 0.0, 0.0
             yield column.name, "missing", None, None, missing, 0.0
             continue
-        for piece in pieces(column, term, first):
+        for piece in pieces(column, term):
             above, up_to = piece.above, piece.up_to
             attribute = _range_text(above, up_to) or "any number"
             yield column.name, attribute, above, up_to, piece.added, piece.per_unit
-        yield column.name, "missing", None, None, missing + added_at(column.fill, term, first), 0.0
+        yield column.name, "missing", None, None, missing + added_at(column.fill, term), 0.0
 
 
 def _range_text(low: float | None, high: float | None, beyond: str = ">") -> str:

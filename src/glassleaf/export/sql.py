@@ -1,9 +1,10 @@
 """The tree as SQL: one expression, or one view, for DuckDB, SQLite and PostgreSQL.
 
-A leaf is a sum, the tree a nest of CASE. Names and texts are quoted, and nothing of the model
-reaches the statement in any other way. Labels and the prefix in the comment before it cannot end
-that comment. Numbers are written with an exponent, which makes them doubles, and columns
-are cast to doubles, so that no engine computes in decimals.
+A leaf is a sum, the tree a nest of CASE. Where leaves share their formula, that for all rows is
+written once, plus a nest of CASE with what differs. Names and texts are quoted, and nothing of the
+model reaches the statement in any other way. Labels and the prefix in the comment before it cannot
+end that comment. Numbers are written with an exponent, which makes them doubles, and columns are
+cast to doubles, so that no engine computes in decimals.
 """
 
 from __future__ import annotations
@@ -13,21 +14,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from math import inf, isfinite
+from operator import itemgetter
 from typing import Any
 
 from glassleaf._version import __version__
 from glassleaf.errors import ExportError, describe
 from glassleaf.export.comments import in_comment
 from glassleaf.export.limits import portable_model
-from glassleaf.export.pieces import Of, added_at, pieces
+from glassleaf.export.pieces import added_at, pieces
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     Label,
+    Of,
     PlainColumn,
     PlainLeaf,
     PlainModel,
     PlainSplit,
+    PlainSum,
     PlainTerm,
     leaf_numbers,
 )
@@ -196,6 +200,7 @@ class _Writer:
         self.maybe_truths = maybe_truths
         self.table = ""
         self.depth = _depths(model)
+        self.differences = model.differences if self.depth[0] <= dialect.most_nested else ()
         if max(self._nesting().values()) > dialect.most_nested:
             raise ExportError(
                 f"The tree is {self.depth[0]:,} levels deep, too deep for an expression of"
@@ -221,15 +226,15 @@ class _Writer:
     def expression(self, of: Any) -> str:
         model = self.model
         if model.classes is None:
-            tree = self._tree(lambda leaf: self._finished(self._sum(leaf, 0)))
+            tree = self._scored(lambda leaf: self._finished(self._sum(leaf, 0)))
             return f"{self._comment(['The prediction.'])}\n{tree}"
         which = self._class(of)
         if model.link == "logit":
             sign = "-" if which == model.positive else ""
-            tree = self._tree(lambda leaf: self._odds([f"{sign}({self._sum(leaf, 0)})"]))
+            tree = self._scored(lambda leaf: self._odds([f"{sign}({self._sum(leaf, 0)})"]))
         else:
             others = [k for k in range(model.n_outputs) if k != which]
-            tree = self._tree(
+            tree = self._scored(
                 lambda leaf: self._odds([self._difference(leaf, k, which) for k in others])
             )
         said = f"The probability of {in_comment(repr(model.classes[which]))}."
@@ -244,7 +249,7 @@ class _Writer:
             [f"{prefix}raw"] if n_outputs == 1 else [f"{prefix}raw_{k}" for k in range(n_outputs)]
         )
         sums = [
-            f"{self._tree(lambda leaf, k=k: self._sum(leaf, k))} AS {name(own)}"  # type: ignore[misc]
+            f"{self._scored(lambda leaf, k=k: self._sum(leaf, k))} AS {name(own)}"  # type: ignore[misc]
             for k, own in enumerate(names)
         ]
         leaf = f"{self._tree(lambda leaf: str(leaf.node))} AS {name(prefix + 'leaf')}"
@@ -370,8 +375,8 @@ class _Writer:
 
     def _check_sizes(self) -> None:
         """Refuse coefficients whose products would underflow: that ends a query."""
-        for leaf in self.model.leaves:
-            for term in leaf.terms:
+        for model in self.differences or self.model.leaves:
+            for term in model.terms:
                 for coef in chain(term.slope, *(numbers for _, numbers in term.bends)):
                     if 0 < abs(coef) < _SMALLEST_FACTOR:
                         name = self.model.columns[term.column].name
@@ -430,51 +435,68 @@ class _Writer:
 
     # --- sums ------------------------------------------------------------------------------------
 
+    def _scored(self, written: Callable[[PlainLeaf], str]) -> str:
+        """What is written of scores: once if the leaves share them, else in every leaf."""
+        return written(self.model.leaves[0]) if self.differences else self._tree(written)
+
     def _sum(self, leaf: PlainLeaf, k: int) -> str:
-        parts = [part for term in leaf.terms for part in self._parts(term, lambda c: c[k])]
-        total = " + ".join([*parts, number(leaf.intercept[k])])
-        return self._within(total, leaf.low[k], leaf.high[k])
+        return self._within(self._total(leaf, itemgetter(k)), leaf.low[k], leaf.high[k])
 
     def _difference(self, leaf: PlainLeaf, a: int, b: int) -> str:
         if leaf.is_limited:
             return f"{self._sum(leaf, a)} - ({self._sum(leaf, b)})"
-        parts = [part for term in leaf.terms for part in self._parts(term, lambda c: c[a] - c[b])]
-        return " + ".join([*parts, number(leaf.intercept[a] - leaf.intercept[b])])
+        return self._total(leaf, lambda numbers: numbers[a] - numbers[b])
 
-    def _parts(self, term: PlainTerm, of: Of) -> list[str]:
+    def _total(self, leaf: PlainLeaf, of: Of) -> str:
+        parts = self._shared(0, of) if self.differences else self._added(leaf, of)
+        return " + ".join(parts or ["0e0"])
+
+    def _shared(self, node: int, of: Of) -> list[str]:
+        """What differs at a node, and a CASE with what differs below it."""
+        parts, found = self._added(self.differences[node], of), self.model.nodes[node]
+        if isinstance(found, PlainSplit):
+            sides = [self._shared(child, of) for child in (found.left, found.right)]
+            if any(sides):
+                left, right = (" + ".join(side or ["0e0"]) for side in sides)
+                parts.append(f"CASE WHEN {self._condition(found)} THEN {left} ELSE {right} END")
+        return parts
+
+    def _added(self, given: PlainSum, of: Of) -> list[str]:
+        """The parts of a sum that are not zero."""
+        one = given.of(of)
+        parts = [part for term in one.terms for part in self._parts(term)]
+        return parts + [number(constant) for constant in one.intercept if constant]
+
+    def _parts(self, term: PlainTerm) -> list[str]:
         column, out = self.model.columns[term.column], []
         if column.is_category:
             cell, categories = self._category(column), column.categories or ()
-            cases = [
-                f"WHEN {cell} IS NULL THEN {number(of(found))}"
-                for found in (term.missing,)
-                if found
-            ] + [
-                f"WHEN {cell} = {self.dialect.literal(categories[code])} THEN {number(of(found))}"
-                for code, found in term.categories.items()
+            cases = [f"WHEN {cell} IS NULL THEN {number(found)}" for found in term.missing] + [
+                f"WHEN {cell} = {self.dialect.literal(categories[code])} THEN {number(found)}"
+                for code, (found,) in term.categories.items()
             ]
             return [f"CASE {' '.join(cases)} ELSE 0e0 END"]
         cell = self._number(column)
         if term.missing:
-            out.append(f"CASE WHEN {cell} IS NULL THEN {number(of(term.missing))} ELSE 0e0 END")
+            out.append(f"CASE WHEN {cell} IS NULL THEN {number(term.missing[0])} ELSE 0e0 END")
         if term.bends:
-            out.append(self._bent(column, term, of))
+            out.append(self._bent(column, term))
         elif term.slope:
             value = self._within(self._value(column), term.low, term.high)
-            out.append(f"{number(of(term.slope))} * {value}")
+            out.append(f"{number(term.slope[0])} * {value}")
         return out
 
-    def _bent(self, column: PlainColumn, term: PlainTerm, of: Of) -> str:
+    def _bent(self, column: PlainColumn, term: PlainTerm) -> str:
         """Line and bends together: an expression cannot give the clamped value a name."""
         cell, cases = self._number(column), []
-        for piece in pieces(column, term, of):
+        for piece in pieces(column, term):
             way = cell if piece.above is None else f"({cell} - {_in_sum(piece.above)})"
             line = number(piece.added)
             if piece.per_unit:
                 line = f"{number(piece.per_unit)} * {way} + {_in_sum(piece.added)}"
             test = "IS NOT NULL" if piece.up_to is None else f"<= {number(piece.up_to)}"
             cases.append(f"WHEN {cell} {test} THEN {line}")
-        return f"CASE {' '.join(cases)} ELSE {number(added_at(column.fill, term, of))} END"
+        return f"CASE {' '.join(cases)} ELSE {number(added_at(column.fill, term))} END"
 
     def _value(self, column: PlainColumn) -> str:
         cell = self._number(column)

@@ -2,20 +2,24 @@
 
 A node is a :class:`PlainSplit` or a :class:`PlainLeaf`. A leaf is a sum of its terms that are not
 zero, column by column in the order in which prediction adds them. Whoever follows these objects by
-the book arrives at the numbers of ``predict``.
+the book arrives at the numbers of ``predict``. Where leaves share their formula, ``differences``
+says the same in fewer numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 
 from glassleaf.tree.file.model_file import Document
 
 Label = str | int | float | bool
 Numbers = tuple[float, ...]  # one per output
 Points = tuple[tuple[float, float], ...]
+# From the numbers of all outputs to the one that is wanted.
+Of = Callable[[Numbers], float]
 
 # A raw prediction beyond this counts as this before its exponential is taken; see losses.
 LARGEST_EXPONENT = 500.0
@@ -84,14 +88,51 @@ class PlainTerm:
     def is_clamped(self) -> bool:
         return self.low > -inf or self.high < inf
 
+    @property
+    def adds(self) -> bool:
+        """Whether anything in it is not zero."""
+        return bool(self.missing or self.of_value or self.categories)
+
+    def of(self, pick: Of) -> PlainTerm:
+        """The term of one score, without what is zero there."""
+
+        def one(numbers: Numbers) -> Numbers:
+            return (pick(numbers),) if numbers and pick(numbers) else ()
+
+        bends = ((at, one(numbers)) for at, numbers in self.bends)
+        categories = {code: one(numbers) for code, numbers in self.categories.items()}
+        return replace(
+            self,
+            missing=one(self.missing),
+            slope=one(self.slope),
+            bends=tuple((at, found) for at, found in bends if found),
+            categories={code: found for code, found in categories.items() if found},
+        )
+
 
 @dataclass(frozen=True)
-class PlainLeaf:
+class PlainSum:
+    """Terms and an intercept: a model, or what one has more than another."""
+
+    terms: tuple[PlainTerm, ...]
+    intercept: Numbers
+
+    @property
+    def adds(self) -> bool:
+        """Whether anything in it is not zero."""
+        return bool(self.terms) or any(self.intercept)
+
+    def of(self, pick: Of) -> PlainSum:
+        """The sum of one score, without what is zero there."""
+        terms = (term.of(pick) for term in self.terms)
+        return PlainSum(tuple(term for term in terms if term.adds), (pick(self.intercept),))
+
+
+@dataclass(frozen=True)
+class PlainLeaf(PlainSum):
     """The model of a leaf: its sum counts as ``low`` or ``high`` where it lies beyond these."""
 
     node: int
-    terms: tuple[PlainTerm, ...]
-    intercept: Numbers
     low: Numbers
     high: Numbers
     n_samples: int
@@ -106,6 +147,9 @@ class PlainModel:
     """A tree with its link: "identity", "log", "logit" (two classes) or "softmax".
 
     Of two classes, ``positive`` is the position of the one whose log-odds the sum is.
+    ``differences`` has for the root the formula for all rows and for every other node what its
+    model has more than its parent's: the sums on the way to a leaf add up to that leaf's, and all
+    leaves have the same limits. It is empty where that is no shorter, or was not asked for.
     """
 
     columns: tuple[PlainColumn, ...]
@@ -114,6 +158,7 @@ class PlainModel:
     classes: tuple[Label, ...] | None
     named: bool
     positive: int = 1
+    differences: tuple[PlainSum, ...] = ()
 
     @property
     def positive_class(self) -> Label | None:
@@ -203,20 +248,24 @@ def _split(document: Document, node: int) -> PlainSplit:
 
 def _leaf(document: Document, node: int) -> PlainLeaf:
     tree = document["tree"]
-    terms = (_term(document, node, j) for j in range(len(document["columns"])))
     return PlainLeaf(
-        node=node,
-        terms=tuple(term for term in terms if term.missing or term.of_value or term.categories),
+        terms=_terms(document, tree["coef"][node], node),
         intercept=tuple(tree["intercept"][node]),
+        node=node,
         low=tuple(tree["score_low"][node]),
         high=tuple(tree["score_high"][node]),
         n_samples=tree["n_samples"][node],
     )
 
 
-def _term(document: Document, node: int, j: int) -> PlainTerm:
+def _terms(document: Document, coef: Sequence[Sequence[float]], node: int) -> tuple[PlainTerm, ...]:
+    terms = (_term(document, coef, node, j) for j in range(len(document["columns"])))
+    return tuple(term for term in terms if term.adds)
+
+
+def _term(document: Document, coef: Sequence[Sequence[float]], node: int, j: int) -> PlainTerm:
+    """What column j adds by these coefficients, within the ranges of a node."""
     terms, tree = document["terms"], document["tree"]
-    coef = tree["coef"][node]
     first, missing = terms["first_term"][j], terms["missing_term"][j]
     hinges = range(terms["first_hinge"][j], terms["first_hinge"][j + 1])
     first_hinge_term = terms["n_terms"] - len(terms["hinge_at"])
@@ -239,3 +288,61 @@ def _term(document: Document, node: int, j: int) -> PlainTerm:
         high=tree["clamp_high"][node][j],
         categories={code: found for code, found in by_code.items() if found},
     )
+
+
+# --- differences ---------------------------------------------------------------------------------
+
+
+def differences(document: Document) -> tuple[PlainSum, ...]:
+    """What every node has more than its parent, the root all it has; empty if that is no shorter.
+
+    Empty, too, where leaves hold columns or scores in ranges of their own.
+    """
+    tree = document["tree"]
+    leaves = [node for node, left in enumerate(tree["left"]) if left < 0]
+    held = ("clamp_low", "clamp_high", "score_low", "score_high")
+    if any(tree[name][leaf] != tree[name][leaves[0]] for name in held for leaf in leaves):
+        return ()
+    models = [
+        [[*coef, own] for coef, own in zip(*numbers, strict=True)]
+        for numbers in zip(tree["coef"], tree["intercept"], strict=True)
+    ]
+    found = _apart(models, tree)
+    if _count(found) >= _count([models[leaf] for leaf in leaves]):
+        return ()
+    return tuple(
+        PlainSum(
+            _terms(document, [row[:-1] for row in rows], leaves[0]), tuple(row[-1] for row in rows)
+        )
+        for rows in found
+    )
+
+
+def _apart(models: list[list[list[float]]], tree: Any) -> list[list[list[float]]]:
+    """The models of all nodes but the root as what leads to them from their parents'."""
+    out = list(models)
+    for node, children in enumerate(zip(tree["left"], tree["right"], strict=True)):
+        for child in children if children[0] >= 0 else ():
+            out[child] = [
+                [*map(_step, *pair)] for pair in zip(models[node], models[child], strict=True)
+            ]
+    return out
+
+
+def _count(models: list[list[list[float]]]) -> int:
+    """How many coefficients there are."""
+    return sum(coef != 0.0 for rows in models for row in rows for coef in row[:-1])
+
+
+def _step(start: float, end: float) -> float:
+    """The shortest number that leads from one to the other.
+
+    >>> _step(0.1, 0.1 + 0.2), _step(1.5, 1.5)
+    (0.2, 0.0)
+    """
+    exact = end - start
+    for digits in range(1, 17) if exact else ():
+        short = float(f"{exact:.{digits}g}")
+        if start + short == end:
+            return short
+    return exact

@@ -185,7 +185,7 @@ function heldText(view, values, leaf, column) {
 /* What each column adds to the score, relative to the mean row of the leaf. */
 function contributions(view, scorer, row, leaf, output) {
   const added = new Array(row.length).fill(0);
-  const terms = view.model.nodes[leaf.node].terms;
+  const terms = scorer.model.nodes[leaf.node].terms;
   scorer.contributions(row).forEach((part, k) => { added[terms[k].column] = part.added[output]; });
   return added
     .map((value, column) => ({ column: column, value: value - leaf.means[column][output] }))

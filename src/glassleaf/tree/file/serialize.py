@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -187,8 +187,9 @@ def _parameter(value: Any, name: str) -> Any:
 
 
 def plain_model(model: FittedModel) -> PlainModel:
-    """A fitted model as plain Python objects, for scorers and exports."""
-    return plain.from_document(model_document(model))
+    """A fitted model as plain Python objects, for exports."""
+    document = model_document(model)
+    return replace(plain.from_document(document), differences=plain.differences(document))
 
 
 # --- from documents ------------------------------------------------------------------------------

@@ -10,7 +10,15 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from glassleaf.tree.plain import Label, PlainColumn, PlainLeaf, PlainModel, PlainSplit, PlainTerm
+from glassleaf.tree.plain import (
+    Label,
+    PlainColumn,
+    PlainLeaf,
+    PlainModel,
+    PlainSplit,
+    PlainSum,
+    PlainTerm,
+)
 
 _SCORER = Path(__file__).with_name("scorer.js")
 
@@ -39,7 +47,10 @@ def model_data(model: PlainModel) -> dict[str, Any]:
         "classes": model.classes,
         "positive": model.positive if model.link == "logit" else None,
         "columns": [_column(column) for column in model.columns],
-        "nodes": [_leaf(n) if isinstance(n, PlainLeaf) else _split(n) for n in model.nodes],
+        "nodes": [
+            _node(node) | (_sum(model.differences[k]) if model.differences else {})
+            for k, node in enumerate(model.nodes)
+        ],
     }
 
 
@@ -57,6 +68,10 @@ def _category(label: Label) -> Label:
     return str(label) if isinstance(label, int) and abs(label) > 2**53 else label
 
 
+def _node(node: PlainSplit | PlainLeaf) -> dict[str, Any]:
+    return _leaf(node) if isinstance(node, PlainLeaf) else _split(node)
+
+
 def _split(split: PlainSplit) -> dict[str, Any]:
     is_number = split.threshold == split.threshold
     return {
@@ -71,15 +86,18 @@ def _split(split: PlainSplit) -> dict[str, Any]:
 
 
 def _leaf(leaf: PlainLeaf) -> dict[str, Any]:
-    terms = [_term(term) for term in leaf.terms]
     limits = zip(leaf.low, leaf.high, strict=True)
     own = {"limits": [(_end(low), _end(high)) for low, high in limits]} if leaf.is_limited else {}
-    return {"intercept": leaf.intercept, "terms": terms, "samples": leaf.n_samples, **own}
+    return {**_sum(leaf), "samples": leaf.n_samples, **own}
+
+
+def _sum(of: PlainSum) -> dict[str, Any]:
+    return {"intercept": of.intercept, "terms": [_term(term) for term in of.terms]}
 
 
 def _term(term: PlainTerm) -> dict[str, Any]:
-    return {
-        "column": term.column,
+    """A term; what it does not have is not written."""
+    found = {
         "missing": term.missing,
         "slope": term.slope,
         "bends": term.bends,
@@ -87,6 +105,8 @@ def _term(term: PlainTerm) -> dict[str, Any]:
         "high": _end(term.high),
         "categories": term.categories,
     }
+    has = {name: own for name, own in found.items() if own is not None and own not in ((), {})}
+    return {"column": term.column, **has}
 
 
 def _end(limit: float) -> float | None:

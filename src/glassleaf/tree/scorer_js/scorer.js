@@ -1,4 +1,5 @@
-/* Follows a row through a model tree. `model` is the object that glassleaf writes as JSON.
+/* Follows a row through a model tree. `model` is the object that glassleaf writes as JSON. If its
+ * splits have terms, too, then those of every node are what it has more than its parent.
  *
  * A row is an array in the order of the columns, or an object by their names. null, undefined and
  * NaN are missing. Returned functions:
@@ -10,8 +11,10 @@
  *   contributions(row)  [{column, value, added: [one per output]}, ...]; with the leaf's
  *                       intercept they add up to raw(row), unless that is a limit of the leaf
  */
-function glassleafScorer(model) {
+function glassleafScorer(given) {
   "use strict";
+  const NOTHING = { missing: [], slope: [], bends: [], low: null, high: null, categories: {} };
+  const model = { ...given, nodes: summed(given.nodes.map(filled)) };
   const UNKNOWN = -1; // code of a category that training never saw; null is missing
   const LARGEST_EXPONENT = 500;
   const nOutputs = model.link === "softmax" ? model.classes.length : 1;
@@ -30,6 +33,40 @@ function glassleafScorer(model) {
     return found;
   });
   const leftCodes = model.nodes.map((node) => new Set(node.leftCodes || []));
+
+  /* What a term does not have is not written. */
+  function filled(node) {
+    return node.terms ? { ...node, terms: node.terms.map((term) => ({ ...NOTHING, ...term })) } : node;
+  }
+
+  function added(some, more) {
+    if (!some || !some.length) return more;
+    return more.length ? some.map((number_, k) => number_ + more[k]) : some;
+  }
+
+  /* Two terms of a column as one. */
+  function together(some, more) {
+    const bends = new Map(some.bends), categories = { ...some.categories };
+    for (const [at, numbers] of more.bends) bends.set(at, added(bends.get(at), numbers));
+    for (const code of Object.keys(more.categories)) categories[code] = added(categories[code], more.categories[code]);
+    return { ...some, missing: added(some.missing, more.missing), slope: added(some.slope, more.slope),
+      bends: [...bends].sort((a, b) => a[0] - b[0]), categories: categories };
+  }
+
+  /* The nodes with all that they add, where they have what they add to their parents. */
+  function summed(nodes) {
+    if (nodes[0].left === undefined || nodes[0].terms === undefined) return nodes;
+    const out = nodes.slice();
+    out.forEach((node) => (node.left === undefined ? [] : [node.left, node.right]).forEach((child) => {
+      const terms = new Map(node.terms.map((term) => [term.column, term]));
+      for (const term of out[child].terms) {
+        terms.set(term.column, terms.has(term.column) ? together(terms.get(term.column), term) : term);
+      }
+      out[child] = { ...out[child], intercept: added(node.intercept, out[child].intercept),
+        terms: [...terms.values()].sort((a, b) => a.column - b.column) };
+    }));
+    return out;
+  }
 
   function isMissing(value) {
     return value === null || value === undefined || (typeof value === "number" && isNaN(value));
@@ -93,7 +130,7 @@ function glassleafScorer(model) {
   function walk(values) {
     const steps = [];
     let at = 0;
-    while (model.nodes[at].terms === undefined) {
+    while (model.nodes[at].left !== undefined) {
       const node = model.nodes[at];
       const left = goesLeft(node, at, values[node.column]);
       steps.push({ node: at, column: node.column, goesLeft: left });
