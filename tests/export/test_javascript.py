@@ -9,7 +9,7 @@ import pytest
 import zoo
 from deep import deep_model
 
-from glassleaf import ModelTreeRegressor
+from glassleaf import ModelTreeRegressor, explain
 from glassleaf.export import to_javascript
 
 RUN = """
@@ -53,6 +53,27 @@ def test_node_says_what_predict_says(scored, kind):
         added = np.sum([row["intercept"], *row["added"]], axis=0)
         score = np.clip(added, tree.score_low[row["leaf"]], tree.score_high[row["leaf"]])
         np.testing.assert_allclose(score, row["raw"], rtol=1e-9, atol=1e-9)
+
+
+SHARES = """
+const scorer = require("./model.js");
+const rows = JSON.parse(require("fs").readFileSync("rows.json", "utf8"));
+console.log(JSON.stringify(rows.map((row) => scorer.shares(row))));
+"""
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "huber, winsor, clamp"])
+def test_shares_are_those_of_python(scored, kind):
+    case = zoo.case(kind)
+    known = explain(case.model, case.table[:100])
+    for row, shares in zip(known, scored(case.model, case.rows[:100], SHARES), strict=True):
+        told = [share for share in shares if any(share["added"]) or share["node"] == 0]
+        added = {share["node"]: share["added"] for share in told}
+        assert set(added) == {share.node for share in row.shares}
+        for share in row.shares:
+            np.testing.assert_allclose(
+                np.ravel(share.added), added[share.node], rtol=1e-9, atol=1e-9
+            )
 
 
 def test_limits_that_a_leaf_does_not_have_are_not_written():

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.explanations import words
-from glassleaf.explanations.effects import additive, limit_parts
+from glassleaf.explanations.effects import additive, limit_parts, without_limits
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.rules import Condition, all_rules, rule_text, split_conditions
 from glassleaf.explanations.shapley import shapley
+from glassleaf.tree.complexity import shares_formula
 from glassleaf.tree.fitted import FittedModel
+from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 
@@ -32,13 +34,29 @@ class Step(JsonData):
 
 
 @dataclass(frozen=True)
+class Share(JsonData):
+    """What a node on a row's way adds to its score: one number, or a list with one per class.
+
+    ``condition`` is None for the root, which adds what the formula for all rows gives.
+    """
+
+    node: int
+    condition: Condition | None
+    text: str
+    added: float | list[float]
+
+
+@dataclass(frozen=True)
 class RowExplanation(JsonData):
     """Why a row got its score.
 
     With one raw score, ``raw`` and ``reference`` are numbers and ``contributions`` maps every
     feature to a number; with K classes, all of them are lists of K numbers. Either way, and for
     every class, ``reference + sum(contributions) + limited == raw``: ``limited`` is what the limits
-    of the leaf's score take away or add, 0 where they do not act. ``prediction`` is the predicted
+    of the leaf's score take away or add, 0 where they do not act. If leaves share their formula,
+    ``shares`` tell what is common from what belongs to the row's segments: the first is what the
+    formula for all rows gives, the others what differs at the nodes on the way that differ, and
+    ``sum(shares) + limited == raw`` as well. ``prediction`` is the predicted
     number, or the list of the probabilities of ``classes``. ``reference_text`` says what the
     reference is, ``outputs`` whose scores the lists hold, ``positive_class`` whose log-odds the one
     score of two classes is.
@@ -55,6 +73,7 @@ class RowExplanation(JsonData):
     contributions: dict[str, Any]
     reference_text: str
     limited: float | list[float] = 0.0
+    shares: tuple[Share, ...] = ()
     label: Any = None
     outputs: tuple[str, ...] = ("",)
     classes: tuple[Any, ...] = ()
@@ -82,14 +101,15 @@ class RowExplanation(JsonData):
             lines.append((_numbers(_one_or_list(total), "+"), what))
         if np.any(self.limited):
             lines.append((_numbers(self.limited, "+"), f"limited to {_numbers(self.raw)}"))
-        longest = max(len(number) for number, _ in lines)
         whose = words.whose_score("", self.positive_class)
         of = f" of {whose}" if whose else ""
         head = [
             f"Leaf {self.leaf_number}: {self.rule_text}",
             f"score{of} {_numbers(self.raw)}, prediction {self._predicted()}{predicted}",
         ]
-        return "\n".join(head + [f"  {number.rjust(longest)}  {text}" for number, text in lines])
+        by_node = [(_numbers(share.added, "+"), _share_text(share)) for share in self.shares]
+        by_column = ["or by column:"] if by_node else []
+        return "\n".join([*head, *_aligned(by_node), *by_column, *_aligned(lines)])
 
     def _predicted(self) -> str:
         if not isinstance(self.prediction, list):
@@ -101,6 +121,17 @@ class RowExplanation(JsonData):
 def _numbers(value: float | Sequence[float], sign: str = "") -> str:
     several = value if isinstance(value, (list, tuple)) else [value]
     return " | ".join(f"{number:{sign}#.4g}" for number in several)
+
+
+def _share_text(share: Share) -> str:
+    if share.condition is None:
+        return "formula for all rows"
+    return f"differs where {share.text}"
+
+
+def _aligned(lines: Sequence[tuple[str, str]]) -> list[str]:
+    longest = max((len(number) for number, _ in lines), default=0)
+    return [f"  {number.rjust(longest)}  {text}" for number, text in lines]
 
 
 class RowExplanations(Sequence[RowExplanation]):
@@ -116,6 +147,7 @@ class RowExplanations(Sequence[RowExplanation]):
         self._raw = model.tree.raw(matrix, self._leaves)
         self._limited = limit_parts(model.tree, matrix, self._leaves)
         self._prediction = model.prediction(self._raw)
+        self._differences = _difference_tree(model)
         self._rules = all_rules(model.tree)
         self._number = {node: k + 1 for k, node in enumerate(model.leaves)}
         self._sides: dict[int, tuple[Condition, Condition]] = {}
@@ -148,12 +180,12 @@ class RowExplanations(Sequence[RowExplanation]):
         model, leaf = self._model, int(self._leaves[row])
         names = model.names
         values = {name: model.value(j, self._matrix[row, j]) for j, name in enumerate(names)}
-        prediction = self._prediction[row]
+        prediction, path = self._prediction[row], self._path(row)
         label = None if model.classes is None else model.classes[int(np.argmax(prediction))]
         return RowExplanation(
             leaf=leaf,
             leaf_number=self._number[leaf],
-            path=self._path(row),
+            path=path,
             rule=self._rules[leaf],
             values=values,
             raw=_one_or_list(self._raw[row]),
@@ -162,6 +194,7 @@ class RowExplanations(Sequence[RowExplanation]):
             contributions={name: _one_or_list(self._parts[row, j]) for j, name in enumerate(names)},
             reference_text=self._text,
             limited=_one_or_list(self._limited[row]),
+            shares=self._shares(row, path),
             label=label,
             outputs=model.outputs,
             classes=model.classes or (),
@@ -182,6 +215,30 @@ class RowExplanations(Sequence[RowExplanation]):
             value = self._model.value(asked.column, self._matrix[row, asked.column])
             steps.append(Step(node, asked.feature, value, asked, asked.text, following))
         return tuple(steps)
+
+    def _shares(self, row: int, path: tuple[Step, ...]) -> tuple[Share, ...]:
+        """What the formula for all rows gives, then what differs on the way."""
+        if self._differences is None:
+            return ()
+        way = np.array([0, *(step.next_node for step in path)])
+        scores = self._differences.raw(self._matrix[[row] * len(way)], way)
+        added = list(map(_one_or_list, scores))
+        below = zip(path, added[1:], strict=True)
+        return (
+            Share(0, None, "all rows", added[0]),
+            *(Share(s.next_node, s.condition, s.text, own) for s, own in below if np.any(own)),
+        )
+
+
+def _difference_tree(model: FittedModel) -> Tree | None:
+    """The tree with what every model has more than its parent's, if leaves share their formula."""
+    tree = model.tree
+    if tree.n_leaves == 1 or not shares_formula(tree):
+        return None
+    coef, intercept = tree.coef.copy(), tree.intercept.copy()
+    coef[1:] -= tree.coef[tree.parent[1:]]
+    intercept[1:] -= tree.intercept[tree.parent[1:]]
+    return replace(without_limits(tree), coef=coef, intercept=intercept)
 
 
 def _one_or_list(numbers: Floats) -> Any:

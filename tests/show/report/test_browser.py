@@ -427,9 +427,31 @@ def test_the_slider_leads_through_models_of_other_lengths(opened, kind):
         if kind != "squared_error":
             found = 100 * (found[1] if len(found) == 2 else max(found))
         assert number == pytest.approx(found, rel=1e-4, abs=0.06)
+        way = other.decision_path(table.astype(case.table.dtypes)).indices
+        assert drawn(page) == (step.leaves, sorted(way.tolist()))
+        assert page.locator(".leaf-panel:visible").count() == (1 if step.is_chosen else 0)
         slider.press("ArrowRight")
     panel.get_by_text("back to this model").click()
     assert slider.input_value() == str(chosen)
+    assert drawn(page)[0] == steps[chosen].leaves
+
+
+def drawn(page):
+    """Leaves of the tree that is shown, and the nodes on the path of the what-if row."""
+    marked = page.locator(".node.on-path").evaluate_all("all => all.map(e => +e.dataset.node)")
+    return page.locator(".node.leaf").count(), sorted(marked)
+
+
+def test_a_leaf_that_is_asked_for_is_one_of_the_report_s_model(opened):
+    report, _ = report_of("binary")
+    page = opened(report)
+    page.locator("#length").press("Home")
+    assert "tree of the model with" in page.locator("#tree").inner_text()
+    shown = page.locator("#what-if-result .path .link").inner_text()
+    page.locator("#what-if-result .path .link").click()
+    assert page.locator(".leaf-panel:visible h3").inner_text() == shown
+    assert "this model" in page.locator("#model output").inner_text()
+    assert "tree of the model with" not in page.locator("#tree").inner_text()
 
 
 def test_leaves_that_share_nothing_have_no_slider(opened):
@@ -446,6 +468,7 @@ def test_the_model_fits_into_any_page(opened, width):
     too_wide = """part => [...part.querySelectorAll("*")]
         .filter(one => one.getBoundingClientRect().right > innerWidth).length"""
     assert page.locator("#model").evaluate(too_wide) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 # --- validation ----------------------------------------------------------------------------------

@@ -65,11 +65,17 @@ def show_row(
 ) -> None:
     """Print the path through the tree, then a bar for each column that added something."""
     out.print(text.Text.assemble((f"Row {row}", "bold"), f": {_prediction(explanation)}"))
-    for step in explanation.path:
-        out.print(f"  {step.text}", style="cyan")
-    out.print(f"  leaf {explanation.leaf_number}", style="green")
-    out.print()
     which = _class_shown(explanation)
+    added_at = {share.node: _one(share.added, which) for share in explanation.shares}
+    if added_at:
+        out.print(f"  all rows: {added_at[0]:+.4g}", style="cyan")
+    for step in explanation.path:
+        own = f": {added_at[step.next_node]:+.4g}" if step.next_node in added_at else ""
+        out.print(f"  {step.text}{own}", style="cyan")
+    out.print(f"  leaf {explanation.leaf_number}", style="green")
+    if added_at:
+        out.print("  The score is that of the formula for all rows plus what differs on the way.")
+    out.print()
     if reasons is not None:
         added = {reason.feature: reason.contribution for reason in reasons}
         out.print(f"What {'hurt most' if added else 'hurt: nothing'}{good}", style="bold")

@@ -26,20 +26,21 @@ function themeButton() {
 
 function build() {
   const panels = leafPanels(view);
-  let tree = null;
+  let board = null, model = null;
   const onLeaf = (leaf, scroll) => {
+    model.back();
     panels.show(leaf);
     markLines(leaf);
-    tree.select(view.leaves.find((one) => one.leaf === leaf).node);
+    board.select(view.leaves.find((one) => one.leaf === leaf).node);
     if (scroll) document.getElementById("tree").scrollIntoView();
   };
-  tree = drawTree(view, onLeaf);
-  const model = modelSection(view);
-  const whatIf = whatIfSection(view, (ids) => tree.showPath(ids), model.showRow, onLeaf);
+  board = treeBoard(view, onLeaf, h("div", {}, h("p", { class: "quiet" }, view.intro.leaf), scaleList(view), panels.element));
+  model = modelSection(view, board);
+  const whatIf = whatIfSection(view, model.showRow, onLeaf);
   const header = h("header", {}, h("h1", { title: view.title }, view.title), h("nav", { "aria-label": "Parts" },
     PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
   document.getElementById("report").append(header, h("main", {}, summarySection(view), model.element,
-    section("tree", "The tree", view.intro.tree, tree.element, h("p", { class: "quiet" }, view.intro.leaf), scaleList(view), panels.element),
+    section("tree", "The tree", view.intro.tree, board.element),
     view.bends.length ? bendSection(view) : null, whatIf.element, scoreSection(view), isValidated ? validationSection(view) : null, leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
   h("footer", {}, view.origin + " This page loads nothing from elsewhere."));
   const first = whatIf.leaf ? view.leaves.find((leaf) => leaf.node === whatIf.leaf()) : view.leaves[0];

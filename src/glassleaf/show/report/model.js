@@ -1,29 +1,39 @@
 /* The model as one formula and what differs, and a slider through models of other lengths. */
-function modelSection(view) {
-  if (!view.steps.length) return { element: null, showRow: () => {} };
+function modelSection(view, board) {
+  if (!view.steps.length) return { element: null, back: () => {}, showRow: (row, scorer) => board.showPath(wayOf(scorer, row)) };
   const scorers = view.steps.map((step) => (step.nodes ? glassleafScorer({ ...view.model, nodes: step.nodes }) : null));
   const chosen = view.steps.findIndex((step) => step.chosen);
   const facts = h("dl", { class: "facts" }), said = h("div", { class: "postcard" });
-  let place = chosen, row = null;
-  function show() {
-    const step = view.steps[place];
-    facts.replaceChildren(...stepFacts(view, step, row && scorers[place] ? scorers[place].predict(row) : null));
-    said.replaceChildren(stepText(view, step));
-  }
-  const showRow = (given) => {
-    row = given;
+  let place = chosen, row = null, own = null;
+  const show = () => {
+    const scorer = scorers[place];
+    facts.replaceChildren(...stepFacts(view, view.steps[place], row && scorer ? scorer.predict(row) : null));
+    if (row) board.showPath(wayOf(scorer || own, row));
+  };
+  const showStep = () => {
+    said.replaceChildren(stepText(view, view.steps[place]));
     show();
   };
-  show();
+  const showRow = (given, scorer) => {
+    [row, own] = [given, scorer];
+    show();
+  };
+  showStep();
   if (view.steps.length === 1) {
-    return { element: section("model", "The model", view.intro.model, h("div", { class: "panel" }, facts, said)), showRow: showRow };
+    return { element: section("model", "The model", view.intro.model, h("div", { class: "panel" }, facts, said)), back: () => {}, showRow: showRow };
   }
   const slider = lengthSlider(view.steps, chosen, (k) => {
     place = k;
-    show();
+    board.showStep(view.steps[k]);
+    showStep();
   });
   return { element: section("model", "The model", view.intro.model, h("p", { class: "intro" }, view.intro.steps),
-    h("div", { class: "panel" }, slider, facts, said)), showRow: showRow };
+    h("div", { class: "panel" }, slider.element, facts, said)), back: slider.back, showRow: showRow };
+}
+
+/* The nodes on the way of a row, its leaf the last. */
+function wayOf(scorer, row) {
+  return [...scorer.path(row).map((step) => step.node), scorer.leaf(row)];
 }
 
 /* From the shortest model to the longest; a button leads back to the one of the report. */
@@ -32,10 +42,11 @@ function lengthSlider(steps, chosen, onMove) {
   const shown = h("output", { for: "length" });
   const input = h("input", { type: "range", id: "length", min: 0, max: steps.length - 1, step: 1, value: chosen,
     oninput: () => move(Number(input.value)) });
-  const back = h("button", { type: "button", class: "link", onclick: () => {
+  const goBack = () => {
     input.value = chosen;
     move(chosen);
-  } }, "back to this model");
+  };
+  const back = h("button", { type: "button", class: "link", onclick: goBack }, "back to this model");
   function label(k) {
     shown.textContent = words(k);
     input.setAttribute("aria-valuetext", words(k));
@@ -46,8 +57,8 @@ function lengthSlider(steps, chosen, onMove) {
     onMove(k);
   }
   label(chosen);
-  return h("div", { class: "slider" }, h("label", { for: "length" }, "Numbers to read"),
-    h("span", { class: "track" }, h("span", { class: "quiet" }, count(steps[0].numbers)), input, h("span", { class: "quiet" }, count(steps[steps.length - 1].numbers))), shown, back);
+  return { back: () => { if (!back.hidden) goBack(); }, element: h("div", { class: "slider" }, h("label", { for: "length" }, "Numbers to read"),
+    h("span", { class: "track" }, h("span", { class: "quiet" }, count(steps[0].numbers)), input, h("span", { class: "quiet" }, count(steps[steps.length - 1].numbers))), shown, back) };
 }
 
 function stepFacts(view, step, prediction) {

@@ -49,8 +49,8 @@ _INTRO = {
     " on its way.",
     "steps": "One fit gave models of many lengths, and this is one of them; the slider shows more."
     " The validated loss is that of rows on which a model of this length was not learned (± how far"
-    " its distance to the best may be off); the other parts of this report are about the model"
-    " itself.",
+    " its distance to the best may be off). The drawn tree and the path of the what-if row in it"
+    " follow the slider; all other parts of this report are about the model itself.",
     "tree": "A row starts at the left and answers one question after the other until it reaches a"
     " leaf. The leaf's own formula then gives its score. Choose a leaf (click, or arrow keys"
     " and Enter) to see its rule, its formula and its rows. The path of the row in the what-if part"

@@ -11,6 +11,7 @@ from glassleaf.explanations.differences import Difference, differences
 from glassleaf.explanations.formulas import fills_text, limit_texts
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation, explain_model
+from glassleaf.explanations.rules import Condition
 from glassleaf.show.report.scores import ReportedScore, model_scores
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.path import Path
@@ -20,6 +21,24 @@ Floats = NDArray[np.float64]
 # About how many models of other lengths a page holds, and from how many numbers on.
 _N_STEPS = 12
 _SHORT = 10
+
+
+@dataclass(frozen=True)
+class DrawnNode(JsonData):
+    """What the drawing of a tree says of a node; see ``NodeExplanation``.
+
+    ``feature`` is what its split asks about, ``sides`` are the children with what each asks.
+    """
+
+    id: int
+    leaf: int | None
+    parent: int | None
+    depth: int
+    rows: int
+    share: float
+    target: tuple[float, ...]
+    feature: str | None
+    sides: tuple[tuple[int, Condition], ...]
 
 
 @dataclass(frozen=True)
@@ -37,6 +56,7 @@ class ReportedStep(JsonData):
     error: float | None
     scores: tuple[ReportedScore, ...]
     differences: tuple[Difference, ...]
+    nodes: tuple[DrawnNode, ...]
     notes: tuple[str, ...]
     is_chosen: bool
 
@@ -81,6 +101,7 @@ def reported_steps(
             error=None,
             scores=(),
             differences=differences(explanation),
+            nodes=drawn_nodes(explanation),
             notes=_notes(explanation),
             is_chosen=True,
         )
@@ -99,11 +120,24 @@ def reported_steps(
                 error=step.error,
                 scores=model_scores(told, truth, prediction, weight)[:2],
                 differences=differences(told),
+                nodes=drawn_nodes(told),
                 notes=_notes(told),
                 is_chosen=other is model,
             )
         )
     return tuple(out)
+
+
+def drawn_nodes(explanation: ModelExplanation) -> tuple[DrawnNode, ...]:
+    """The nodes of a tree, as they are drawn."""
+    return tuple(
+        DrawnNode(
+            node.id, node.leaf, node.parent, node.depth, node.rows, node.share, node.target,
+            feature=None if node.split is None else node.split.feature,
+            sides=() if node.split is None else node.split.sides,
+        )
+        for node in explanation.nodes
+    )  # fmt: skip
 
 
 def _notes(explanation: ModelExplanation) -> tuple[str, ...]:

@@ -1,10 +1,28 @@
 /* The tree from left to right: lines in SVG, nodes as elements that can be chosen. */
 const NODE = { inner: 136, leaf: 184, height: 62, down: 78, pad: 10, page: 1070 };
 
-function drawTree(view, onLeaf) {
-  const depth = Math.max(...view.nodes.map((node) => node.depth));
-  const places = placeNodes(view.nodes, levelWidth(depth));
-  const rows = view.leaves.length;
+/* The tree of the report, with what belongs to it below; or that of a model of another length. */
+function treeBoard(view, onLeaf, details) {
+  const own = drawTree(view.nodes, onLeaf), note = h("p", { class: "intro", hidden: true });
+  const holder = h("div", {}, own.element);
+  let shown = own;
+  const showStep = (step) => {
+    shown = step.tree ? drawTree(step.tree, null) : own;
+    holder.replaceChildren(shown.element);
+    note.hidden = !step.tree;
+    details.hidden = Boolean(step.tree);
+    note.textContent = `This is the tree of the model with ${count(step.numbers)} numbers, as the slider asks. `
+      + "Leaves are described for the model of this report only.";
+  };
+  return { element: h("div", {}, note, holder, details), select: own.select, showStep: showStep,
+    showPath: (ids) => shown.showPath(ids) };
+}
+
+/* Without `onLeaf`, leaves lead nowhere. */
+function drawTree(nodes, onLeaf) {
+  const depth = Math.max(...nodes.map((node) => node.depth));
+  const places = placeNodes(nodes, levelWidth(depth));
+  const rows = nodes.filter((node) => node.leaf !== null).length;
   const width = depth * levelWidth(depth) + NODE.leaf + 2 * NODE.pad;
   const height = rows * NODE.down + 2 * NODE.pad;
   const lines = s("svg", { class: "edges", width: width, height: height, "aria-hidden": "true" });
@@ -13,18 +31,18 @@ function drawTree(view, onLeaf) {
   board.style.height = height + "px";
   board.style.setProperty("--print-zoom", Math.min(1, 690 / width).toFixed(3)); // the width of a page
   const items = new Map(), edges = new Map();
-  for (const node of inReadingOrder(view.nodes)) {
+  for (const node of inReadingOrder(nodes)) {
     const { x, y } = places.get(node.id);
     if (node.parent !== null) edges.set(node.id, drawEdge(lines, places.get(node.parent), { x, y }, node));
-    const item = treeItem(view, node, onLeaf);
+    const item = treeItem(node, onLeaf);
     item.style.left = x + "px";
     item.style.top = y + "px";
     items.set(node.id, item);
     board.append(item);
   }
-  view.nodes.filter((node) => node.children).forEach((node) => node.children.forEach((child, k) =>
+  nodes.filter((node) => node.children).forEach((node) => node.children.forEach((child, k) =>
     board.append(edgeLabel(node.sides[k], places.get(node.id), places.get(child)))));
-  walkByKeys(board, view.nodes, items);
+  walkByKeys(board, nodes, items);
   return { element: h("div", { class: "scroll tree-scroll" }, board),
     select: (id) => markChosen(items, id), showPath: (ids) => markPath(items, edges, ids) };
 }
@@ -80,16 +98,16 @@ function edgeLabel(parts, from, to) {
   return label;
 }
 
-function treeItem(view, node, onLeaf) {
-  const isLeaf = node.leaf !== null;
+function treeItem(node, onLeaf) {
+  const isLeaf = node.leaf !== null, leads = isLeaf && onLeaf;
   const lines = isLeaf
     ? [h("strong", {}, "Leaf " + node.leaf), h("span", {}, node.brief)]
     : [h("strong", {}, h("bdi", { title: node.feature }, middle(node.feature, 14)), "?"), h("span", {}, node.brief)];
   const item = h("div", { class: isLeaf ? "node leaf" : "node inner", role: "treeitem", tabindex: "-1",
     "data-node": node.id, "aria-level": node.depth + 1, "aria-expanded": isLeaf ? null : "true",
-    "aria-selected": isLeaf ? "false" : null,
-    "aria-controls": isLeaf ? "leaf-" + node.leaf : null, title: node.target,
-    onclick: () => { if (isLeaf) onLeaf(node.leaf); item.focus(); } },
+    "aria-selected": leads ? "false" : null,
+    "aria-controls": leads ? "leaf-" + node.leaf : null, title: node.target,
+    onclick: () => { if (leads) onLeaf(node.leaf); item.focus(); } },
   lines, h("span", { class: "quiet", title: node.rows }, node.rows), plainBar(node.share, "share"));
   return item;
 }

@@ -36,7 +36,7 @@ from glassleaf.explanations.rules import Condition, rule_texts
 from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.densities import Density
-from glassleaf.show.report.steps import ReportedStep
+from glassleaf.show.report.steps import DrawnNode, ReportedStep, drawn_nodes
 from glassleaf.show.text.model import target_text
 from glassleaf.tree.fitted import NEW_CATEGORY
 
@@ -79,7 +79,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "validation": _validation(contents),
         "features": [_feature(contents, feature) for feature in _by_importance(model)],
         "steps": [_step(contents, step) for step in contents.steps],
-        "nodes": [_node(model, node) for node in model.nodes],
+        "nodes": [_node(model, node) for node in drawn_nodes(model)],
         "leaves": _leaves(contents),
         "scales": {"intro": f"{SCALES_INTRO}.", "texts": _scales(model)},
         "bends": [_bent(model, density) for density in contents.densities],
@@ -238,6 +238,7 @@ def _step(contents: Contents, step: ReportedStep) -> dict[str, Any]:
         "validated": validated,
         "scores": [[score.name, prose.score_text(score)] for score in step.scores],
         "lines": [_line(contents.model, own) for own in step.differences],
+        "tree": None if step.is_chosen else [_node(contents.model, node) for node in step.nodes],
         "notes": step.notes,
         "chosen": step.is_chosen,
     }
@@ -262,24 +263,22 @@ def _product(piece: Piece) -> list[Any]:
 # --- the tree ------------------------------------------------------------------------------------
 
 
-def _node(model: ModelExplanation, node: NodeExplanation) -> dict[str, Any]:
-    split = node.split
+def _node(model: ModelExplanation, node: DrawnNode) -> dict[str, Any]:
+    is_leaf = node.leaf is not None
     return {
         "id": node.id,
         "leaf": node.leaf,
         "parent": node.parent,
         "depth": node.depth,
         "rows": words.rows_and_share(node.rows, model.rows, node.share)
-        if split is None
+        if is_leaf
         else prose.rows_text(node.rows),
         "share": node.share,
         "target": target_text(model, node.target),
         "brief": _brief(model, node.target),
-        "sides": None
-        if split is None
-        else [condition_parts(condition) for _, condition in split.sides],
-        "children": None if split is None else [child for child, _ in split.sides],
-        "feature": None if split is None else words.name(split.feature),
+        "sides": None if is_leaf else [condition_parts(asked) for _, asked in node.sides],
+        "children": None if is_leaf else [child for child, _ in node.sides],
+        "feature": None if node.feature is None else words.name(node.feature),
     }
 
 

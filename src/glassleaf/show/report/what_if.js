@@ -2,7 +2,7 @@
 const NEW_CATEGORY = -1;
 const SHOWN_PARTS = 10;
 
-function whatIfSection(view, onPath, onRow, onLeaf) {
+function whatIfSection(view, onRow, onLeaf) {
   if (!view.model) {
     return { element: section("what-if", "What if", view.intro.what_if,
       h("p", {}, "This model cannot be scored in a page: " + view.no_model)) };
@@ -18,7 +18,7 @@ function whatIfSection(view, onPath, onRow, onLeaf) {
   const choice = view.outputs.length > 1 ? classChoice(view, () => update()) : null;
   function update() {
     const values = view.model.columns.map((_, j) => inputs.get(j).value());
-    result.replaceChildren(...(choice ? [choice.element] : []), ...showResult(view, scorer, values, choice, onPath, onRow, onLeaf));
+    result.replaceChildren(...(choice ? [choice.element] : []), ...showResult(view, scorer, values, choice, onRow, onLeaf));
     inputs.forEach((one) => one.remark());
     const headline_ = result.querySelector(".headline");
     spoken.textContent = headline_ ? "Prediction: " + headline_.textContent : "No prediction";
@@ -122,7 +122,7 @@ function rowOf(view, values) {
   });
 }
 
-function showResult(view, scorer, values, choice, onPath, onRow, onLeaf) {
+function showResult(view, scorer, values, choice, onRow, onLeaf) {
   if (values.includes(undefined) || values.some((value) => value !== null && !isFinite(value))) {
     return [h("p", { class: "warn" }, "Every input must be a finite number, or empty for missing.")];
   }
@@ -131,10 +131,10 @@ function showResult(view, scorer, values, choice, onPath, onRow, onLeaf) {
   const leaf = view.leaves.find((one) => one.node === node);
   const output = choice ? choice.of(prediction) : 0;
   const steps = scorer.path(row);
-  onPath([...steps.map((step) => step.node), node]);
-  onRow(row);
+  onRow(row, scorer);
   const parts = contributions(view, scorer, row, leaf, output);
-  return [headline(view, prediction, raw, leaf), pathList(view, steps, values, leaf, onLeaf),
+  const shares = new Map(scorer.shares(row).map((share) => [share.node, share.added[output]]));
+  return [headline(view, prediction, raw, leaf), pathList(view, steps, values, leaf, shares, onLeaf),
     story(view, leaf, parts, output), contributionTable(view, leaf, parts, raw[output], output, values)];
 }
 
@@ -162,14 +162,20 @@ function cellText(view, values, column) {
   return value === NEW_CATEGORY ? "(other)" : featureOf(view, column).categories[value];
 }
 
-function pathList(view, steps, values, leaf, onLeaf) {
+/* Where leaves share their formula, with what that gives, and what differs on the way. */
+function pathList(view, steps, values, leaf, shares, onLeaf) {
+  const text = inLine(Math.max(...Array.from(shares.values(), Math.abs)));
+  const added = (node) => (shares.get(node) ? [": ", h("span", { class: "added" }, text(shares.get(node), true))] : null);
   const items = steps.map((step) => {
     const node = view.nodes[step.node];
     const column = view.model.nodes[step.node].column;
     const side = node.sides[step.goesLeft ? 0 : 1];
-    return h("li", {}, around(side), h("span", { class: "quiet" }, " (it is ", h("bdi", {}, middle(cellText(view, values, column), 40)), ")"));
+    return h("li", {}, around(side), h("span", { class: "quiet" }, " (it is ", h("bdi", {}, middle(cellText(view, values, column), 40)), ")"),
+      added(view.nodes[step.node].children[step.goesLeft ? 0 : 1]));
   });
-  return h("div", {}, h("h4", {}, "Where the row goes"), h("ol", { class: "path" }, items,
+  return h("div", {}, h("h4", {}, "Where the row goes"), shares.size
+    ? h("p", { class: "quiet" }, "The formula for all rows gives ", text(shares.get(0)), "; what differs on the way adds to it.") : null,
+  h("ol", { class: "path" }, items,
     h("li", {}, h("button", { type: "button", class: "link", onclick: () => onLeaf(leaf.leaf, true) }, "Leaf " + leaf.leaf),
       ` (${count(leaf.rows)} training rows)`)));
 }

@@ -8,13 +8,17 @@
  *                       the log-odds of model.classes[model.positive]
  *   leaf(row)           number of the leaf
  *   path(row)           [{node, column, value, goesLeft}, ...] from the root to the leaf
+ *   shares(row)         [{node, added: [one per output]}, ...] what the formula for all rows gives,
+ *                       then what differs at every node on the way; empty if leaves share nothing
  *   contributions(row)  [{column, value, added: [one per output]}, ...]; with the leaf's
  *                       intercept they add up to raw(row), unless that is a limit of the leaf
  */
 function glassleafScorer(given) {
   "use strict";
   const NOTHING = { missing: [], slope: [], bends: [], low: null, high: null, categories: {} };
-  const model = { ...given, nodes: summed(given.nodes.map(filled)) };
+  const written = given.nodes.map(filled);
+  const isShared = written[0].left !== undefined && written[0].terms !== undefined;
+  const model = { ...given, nodes: isShared ? summed(written) : written };
   const UNKNOWN = -1; // code of a category that training never saw; null is missing
   const LARGEST_EXPONENT = 500;
   const nOutputs = model.link === "softmax" ? model.classes.length : 1;
@@ -55,7 +59,6 @@ function glassleafScorer(given) {
 
   /* The nodes with all that they add, where they have what they add to their parents. */
   function summed(nodes) {
-    if (nodes[0].left === undefined || nodes[0].terms === undefined) return nodes;
     const out = nodes.slice();
     out.forEach((node) => (node.left === undefined ? [] : [node.left, node.right]).forEach((child) => {
       const terms = new Map(node.terms.map((term) => [term.column, term]));
@@ -180,14 +183,23 @@ function glassleafScorer(given) {
     return category === undefined ? sum : sum + category[k];
   }
 
+  function totals(node, values) {
+    return node.intercept.map((intercept, k) => {
+      let sum = 0;
+      for (const term of node.terms) sum = plus(sum, term, values[term.column], k);
+      return sum + intercept;
+    });
+  }
+
   function sums(values) {
     const leaf = model.nodes[walk(values).leaf];
-    return leaf.intercept.map((intercept, k) => {
-      let sum = 0;
-      for (const term of leaf.terms) sum = plus(sum, term, values[term.column], k);
-      sum += intercept;
-      return leaf.limits ? within(sum, ...leaf.limits[k]) : sum;
-    });
+    return totals(leaf, values).map((sum, k) => (leaf.limits ? within(sum, ...leaf.limits[k]) : sum));
+  }
+
+  function shares(values) {
+    const { leaf, steps } = walk(values);
+    const way = isShared ? [...steps.map((step) => step.node), leaf] : [];
+    return way.map((node) => ({ node: node, added: totals(written[node], values) }));
   }
 
   function finish(raw) {
@@ -214,6 +226,7 @@ function glassleafScorer(given) {
     predict: (row) => finish(sums(read(row))),
     raw: (row) => sums(read(row)),
     leaf: (row) => walk(read(row)).leaf,
+    shares: (row) => shares(read(row)),
     path: (row) => walk(read(row)).steps.map((step) => ({
       node: step.node,
       column: model.columns[step.column].name,
