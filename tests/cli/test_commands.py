@@ -340,10 +340,8 @@ def test_export_options(call: Call, model: Path) -> None:
     assert "CREATE VIEW `risk`" in view and "`loans`" in view
     assert call(*sql, "--of", "no").stdout != call(*sql, "--of", "yes").stdout
     assert "no class 'maybe'" in call(*sql, "--of", "maybe", code=2).stderr
-    card = call(
-        "export", model, "--to", "scorecard", "--base-score", "500", "--decimals", "0"
-    ).stdout
-    assert card != call("export", model, "--to", "scorecard", "--decimals", "0").stdout
+    card = call("export", model, "--to", "scorecard", "--base-score", "500").stdout
+    assert card != call("export", model, "--to", "scorecard").stdout
     assert "risk_" in call("export", model, "--to", "c", "--name", "risk").stdout
     assert "onnx" in call("export", model, "--to", "xml", code=2).stderr
 

@@ -1,31 +1,53 @@
-"""The tree as a scorecard: one card per leaf, points instead of log-odds.
+"""The tree as a scorecard: points instead of log-odds.
 
 Points are log-odds in other units: ``pdo`` points more double the odds, and ``base_score`` points
-are odds of ``base_odds``. A leaf's card is a list of attributes; the points of those that hold,
-added up, are the score, within the leaf's limits where it has some.
+are odds of ``base_odds``. Where leaves share their formula, there is one card for all rows and a
+short one for every segment that differs; else there is a card per leaf. The points of all
+attributes that hold, in all cards whose segment the row belongs to, added up, are the score, within
+limits where there are some.
 """
 
 from __future__ import annotations
 
-import csv
-import io
+import html
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import groupby
 from math import ceil, isfinite, log, log10
 from typing import Any
 
-from glassleaf.errors import ExportError, describe, require
-from glassleaf.explanations import words
-from glassleaf.explanations.rules import all_rules, rule_text
-from glassleaf.export.pieces import added_at, pieces
-from glassleaf.tree.file.atomic import write_atomically
-from glassleaf.tree.file.serialize import plain_model
-from glassleaf.tree.fitted import fitted_model
-from glassleaf.tree.plain import PlainLeaf, PlainModel
+import numpy as np
+from numpy.typing import NDArray
 
-# What a spreadsheet would take for the beginning of a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+from glassleaf.errors import ExportError, describe
+from glassleaf.explanations import words
+from glassleaf.explanations.targets import all_targets
+from glassleaf.export import sheets
+from glassleaf.export.levels import (
+    Edges,
+    Level,
+    Part,
+    banded_parts,
+    exact_parts,
+    range_text,
+    rows_of_nodes,
+    score,
+)
+from glassleaf.tree.file.serialize import plain_model
+from glassleaf.tree.fitted import FittedModel, fitted_model
+from glassleaf.tree.plain import PlainModel
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+# By leaf, the ends that its score is held in.
+Limits = dict[int, tuple[float | None, float | None]]
+
+# Ranges of a number at most, and how many points a range may spread around its mean.
+_MOST_BINS = 8
+_FINEST = 1.0
+# What is added to the counts of an attribute where one of them is zero.
+_FEW = 0.5
 
 
 @dataclass(frozen=True)
@@ -33,12 +55,15 @@ class Attribute:
     """A line of a card.
 
     For numbers from ``above`` up to ``up_to`` it adds ``points + per_unit * (value - above)``
-    (``above`` counts as 0 where it is empty); for anything else just ``points``. The last line of a
-    limited leaf, "score", adds nothing: beyond ``above`` or ``up_to`` the sum counts as that end.
-    ``leaf`` counts from left to right, ``node`` is what ``apply`` and the SQL view call it.
+    (``above`` counts as 0 where it is empty); for anything else just ``points``. The line "score"
+    adds nothing: beyond ``above`` or ``up_to`` the sum counts as that end. ``leaf`` counts from
+    left to right, and is empty where a segment has several; ``node`` is what ``apply`` and the SQL
+    view call it. Of the rows given, those of the segment that the line is for: ``count``, how many
+    of them are ``bads``, their ``rate`` (for a number to predict, its mean), the weight of evidence
+    and what the line adds to the information value of its column.
     """
 
-    leaf: int
+    leaf: int | None
     node: int
     segment: str
     column: str
@@ -47,17 +72,36 @@ class Attribute:
     up_to: float | None
     points: float
     per_unit: float
+    count: int | None = None
+    bads: int | None = None
+    rate: float | None = None
+    woe: float | None = None
+    iv: float | None = None
 
 
 @dataclass(frozen=True)
 class Scorecard:
-    """The cards of all leaves, and the scale of their points."""
+    """All cards, and the scale of their points.
+
+    ``good`` and ``bad`` are the classes, None for a number. ``rounding`` is the largest difference
+    between the score by the card and the model's own, in points, over the rows given; None if there
+    were none.
+    """
 
     attributes: tuple[Attribute, ...]
     base_score: float
     base_odds: float
     pdo: float
     good: Any
+    bad: Any
+    rounding: float | None
+    _fitted: FittedModel = field(repr=False, compare=False)
+    _parts: tuple[Part, ...] = field(repr=False, compare=False)
+    _limits: Limits = field(repr=False, compare=False)
+
+    def score(self, X: Any) -> Floats:
+        """The points of rows, by the card."""
+        return _card_score(self._fitted, self._parts, self._limits, self._fitted.matrix(X))
 
     def rows(self) -> list[dict[str, Any]]:
         """The attributes as dicts, for a DataFrame or a template."""
@@ -65,39 +109,57 @@ class Scorecard:
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The table as CSV text, written to a file if there is a path."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Attribute)])
-        for row in self.rows():
-            writer.writerow([_harmless(value) for value in row.values()])
-        if path is not None:
-            write_atomically(path, text.getvalue().encode("utf-8"))
-        return text.getvalue()
+        return sheets.csv_text(self._table(), path)
 
     def to_excel(self, path: str | os.PathLike[str]) -> None:
         """The table as an Excel file, with a second sheet for the scale."""
-        openpyxl = require("openpyxl", extra="excel", purpose="Writing Excel files")
-        book = openpyxl.Workbook()
-        card, scale = book.active, book.create_sheet("scale")
-        card.title = "scorecard"
-        _write_sheet(card, [[field.name for field in fields(Attribute)]])
-        _write_sheet(card, [list(row.values()) for row in self.rows()])
-        card.freeze_panes = "A2"
-        scale_names = ("base_score", "base_odds", "pdo", "good")
-        _write_sheet(scale, [[name, getattr(self, name)] for name in scale_names])
-        content = io.BytesIO()
-        book.save(content)
-        write_atomically(path, content.getvalue())
+        scale = [[name, getattr(self, name)] for name in self._scale_names()]
+        sheets.write_excel(path, {"scorecard": self._table(), "scale": scale})
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The cards as one page, written to a file if there is a path."""
+        scale = ", ".join(
+            f"{name} {words.value(getattr(self, name), 3)}" for name in self._scale_names()
+        )
+        shown = [name for name in _SHOWN if any(getattr(line, name) for line in self.attributes)]
+        tables = [
+            sheets.html_table(segment, shown, [
+                [_shown(name, getattr(line, name)) for name in shown] for line in lines
+            ])
+            for (_, segment), lines in groupby(self.attributes, lambda a: (a.node, a.segment))
+        ]  # fmt: skip
+        return sheets.html_page("Scorecard", [f"<p>{html.escape(scale)}</p>", *tables], path)
+
+    def _table(self) -> list[list[Any]]:
+        return [_COLUMNS, *(list(row.values()) for row in self.rows())]
+
+    def _scale_names(self) -> list[str]:
+        names = ("base_score", "base_odds", "pdo", "good", "bad", "rounding")
+        return [name for name in names if getattr(self, name) is not None]
+
+
+_COLUMNS = [each.name for each in fields(Attribute)]
+_SHOWN = ("column", "attribute", "points", "per_unit", "count", "bads", "rate", "woe", "iv")
+
+
+def _shown(name: str, value: Any) -> str | float:
+    """A cell of the page."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return round(float(value), 4) if name in ("rate", "woe", "iv") else float(value)
 
 
 def to_scorecard(
     estimator: Any,
+    X: Any = None,
+    y: Any = None,
     *,
+    bins: str | dict[str, Edges] | None = None,
+    integer: bool = True,
     base_score: float = 600.0,
     base_odds: float = 50.0,
     pdo: float = 20.0,
     good: Any = None,
-    decimals: int | None = None,
 ) -> Scorecard:
     """The tree as a scorecard.
 
@@ -106,7 +168,18 @@ def to_scorecard(
     estimator : fitted ModelTreeClassifier of two classes, or ModelTreeRegressor
         With a log link ("poisson", "gamma") ``pdo`` points double the expected value, and
         ``base_score`` points are an expected value of ``base_odds``. With the identity link points
-        are units of the target, and the scale does not matter.
+        are units of the target, which are not rounded, and the scale does not matter.
+    X : table, default=None
+        Rows to count in every attribute, such as those of the fit; needed for ``bins``.
+    y : array, default=None
+        Their targets: how many of them are bad, weights of evidence and information values.
+    bins : {"auto"}, dict from columns to ends of ranges, or None, default=None
+        None: lines of numbers keep their slopes, and the card says what the model does. "auto": at
+        most 8 ranges per column, each with points of its own: the mean of the model's over the rows
+        in it. The points of a column are then relative to its mean. A dict gives the ends of some
+        columns; a range holds its upper end.
+    integer : bool, default=True
+        Whole points. Points per unit keep the digits that they need over the training range.
     base_score, base_odds : float, default=600, 50
         ``base_score`` points mean odds of ``base_odds`` to one for the good class.
     pdo : float, default=20
@@ -114,9 +187,6 @@ def to_scorecard(
     good : label, default=None
         The class whose odds the points raise; None: the one that is not the positive class, as in
         credit scoring, where that is default.
-    decimals : int, default=None
-        Decimals of the points; None: no rounding. Points per unit keep more of them, so that no
-        number of their line is off by more than a tenth of the last decimal.
 
     Returns
     -------
@@ -130,39 +200,95 @@ def to_scorecard(
         if not value > 0 or not isfinite(value):
             raise ValueError(f"{name}={describe(value)} must be a number > 0.")
     factor, offset, good = _scale(model, base_score, base_odds, pdo, good)
-    rules, out = all_rules(fitted.tree), []
-    for number, (leaf, _) in enumerate(model.paths(), 1):
-        segment = rule_text(rules[leaf.node])
-        for column, attribute, above, up_to, points, per_unit in _card(model, leaf):
-            is_base = not column
-            points = factor * points + (offset if is_base else 0.0)
-            per_unit = factor * per_unit
-            if decimals is not None:
-                per_unit = _rounded_slope(per_unit, above, up_to, decimals)
-            scaled = (_rounded(points, decimals), _rounded(per_unit))
-            out.append(
-                Attribute(number, leaf.node, segment, column, attribute, above, up_to, *scaled)
-            )  # fmt: skip
-        if leaf.is_limited:
-            ends = sorted(factor * end + offset for end in (leaf.low[0], leaf.high[0]))
-            low, high = (_rounded(end, decimals) if isfinite(end) else None for end in ends)
-            text = f"score {_range_text(low, high, '≥')}"
-            out.append(Attribute(number, leaf.node, segment, "", text, low, high, 0.0, 0.0))
-    return Scorecard(tuple(out), base_score, base_odds, pdo, good)
+    matrix = None if X is None else fitted.matrix(X)
+    is_rounded = integer and model.link != "identity"
+    parts = tuple(
+        _in_points(fitted, part, factor, offset if _begins(model, part) else 0.0, is_rounded)
+        for part in _raw_parts(fitted, model, matrix, bins, _FINEST / abs(factor))
+    )
+    limits = _limits(model, factor, offset, is_rounded)
+    pairs = [pair for part in parts for pair in _attributes(model, part, limits)]
+    lines, rounding = [line for line, _ in pairs], None
+    if matrix is not None:
+        lines = _counted(fitted, pairs, matrix, _is_bad(fitted, y, good, len(matrix)))
+        own = factor * fitted.raw(matrix)[:, 0] + offset
+        rounding = float(np.abs(own - _card_score(fitted, parts, limits, matrix)).max())
+    bad = next((label for label in model.classes or () if label != good), None)
+    return Scorecard(
+        tuple(lines), base_score, base_odds, pdo, good, bad, rounding, fitted, parts, limits
+    )
 
 
-def _rounded(points: float, decimals: int | None = None) -> float:
+def _raw_parts(
+    fitted: FittedModel, model: PlainModel, matrix: Floats | None, bins: Any, finest: float
+) -> list[Part]:
+    if bins is None:
+        return exact_parts(fitted, model)
+    if matrix is None:
+        raise ValueError("bins needs the rows that fall into them: pass them as X.")
+    if bins != "auto" and not isinstance(bins, dict):
+        raise ValueError(
+            f"bins={describe(bins)} must be 'auto', None, or a dict from columns to ends of ranges."
+        )
+    given = {} if bins == "auto" else bins
+    bands = {fitted.position(name, "bins"): sorted(edges) for name, edges in given.items()}
+    return banded_parts(fitted, model, matrix, bands, _MOST_BINS, finest)
+
+
+def _begins(model: PlainModel, part: Part) -> bool:
+    """Whether sums begin with the part, and not with another that it adds to."""
+    return not model.differences or part.node == 0
+
+
+def _in_points(
+    fitted: FittedModel, part: Part, factor: float, offset: float, is_rounded: bool
+) -> Part:
+    constant = _rounded(factor * part.constant + offset, is_rounded)
+    scaled = (
+        (_level_points(fitted, one, factor, is_rounded) for one in own) for own in part.levels
+    )
+    return replace(part, constant=constant, levels=tuple(map(tuple, scaled)))
+
+
+def _level_points(fitted: FittedModel, level: Level, factor: float, is_rounded: bool) -> Level:
+    per_unit = factor * level.per_unit
+    if is_rounded and per_unit:
+        per_unit = _rounded_slope(per_unit, _farthest(fitted, level))
+    return replace(level, added=_rounded(factor * level.added, is_rounded), per_unit=per_unit + 0.0)
+
+
+def _rounded(points: float, is_rounded: bool) -> float:
     """Points as a card shows them. Adding 0.0 turns -0.0, which puzzles readers, into 0.0."""
-    return (points if decimals is None else round(points, decimals)) + 0.0
+    return (round(points) if is_rounded else points) + 0.0
 
 
-def _rounded_slope(
-    per_unit: float, above: float | None, up_to: float | None, decimals: int
-) -> float:
-    """Points per unit, short but right at both ends of the line; without an end, all digits."""
-    if above is None or up_to is None or not up_to > above:
-        return per_unit
-    return round(per_unit, decimals + 1 + ceil(log10(up_to - above)))
+def _rounded_slope(per_unit: float, farthest: float) -> float:
+    """Points per unit, so short that no number of their line is off by more than a tenth."""
+    return round(per_unit, 1 + ceil(log10(farthest))) if farthest > 0 else per_unit
+
+
+def _farthest(fitted: FittedModel, level: Level) -> float:
+    """How far a number can lie from where its line begins: in training, if it has no end."""
+    low, high = (
+        float(ends[level.column]) for ends in (fitted.tree.record.low, fitted.tree.record.high)
+    )
+    start = level.above or 0.0
+    low = low if level.above is None else level.above
+    high = high if level.up_to is None else level.up_to
+    return max(abs(low - start), abs(high - start))
+
+
+def _limits(model: PlainModel, factor: float, offset: float, is_rounded: bool) -> Limits:
+    """The limits of the score, in points, by the node of the leaf."""
+    out = {}
+    for leaf in model.leaves:
+        if leaf.is_limited:
+            low, high = sorted(factor * end + offset for end in (leaf.low[0], leaf.high[0]))
+            out[leaf.node] = (
+                _rounded(low, is_rounded) if isfinite(low) else None,
+                _rounded(high, is_rounded) if isfinite(high) else None,
+            )
+    return out
 
 
 def _scale(
@@ -182,49 +308,78 @@ def _scale(
     return (factor if good == model.positive_class else -factor), offset, good
 
 
-_Line = tuple[str, str, float | None, float | None, float, float]
+def _card_score(
+    fitted: FittedModel,
+    parts: Sequence[Part],
+    limits: Limits,
+    matrix: Floats,
+) -> Floats:
+    out, leaves = score(fitted, parts, matrix), fitted.tree.apply(matrix)
+    for leaf, (low, high) in limits.items():
+        here = leaves == leaf
+        out[here] = np.clip(
+            out[here], -np.inf if low is None else low, np.inf if high is None else high
+        )
+    return out
 
 
-def _card(model: PlainModel, leaf: PlainLeaf) -> Iterator[_Line]:
-    """Column, attribute, above, up to, what it adds there and per unit; raw scale."""
-    yield "", "base", None, None, leaf.intercept[0], 0.0
-    for term in leaf.terms:
-        column = model.columns[term.column]
-        missing = term.missing[0] if term.missing else 0.0
-        if column.categories is not None:
-            for code, category in enumerate(column.categories):
-                added = term.categories.get(code, (0.0,))[0]
-                yield column.name, f"= {category}", None, None, added, 0.0
-            yield column.name, "never seen", None, None, 0.0, 0.0
-            yield column.name, "missing", None, None, missing, 0.0
-            continue
-        for piece in pieces(column, term):
-            above, up_to = piece.above, piece.up_to
-            attribute = _range_text(above, up_to) or "any number"
-            yield column.name, attribute, above, up_to, piece.added, piece.per_unit
-        yield column.name, "missing", None, None, missing + added_at(column.fill, term), 0.0
+# --- lines ---------------------------------------------------------------------------------------
 
 
-def _range_text(low: float | None, high: float | None, beyond: str = ">") -> str:
-    ends = (f"{beyond} {words.number(low)}" if low is not None else "",
-            f"≤ {words.number(high)}" if high is not None else "")  # fmt: skip
-    return " and ".join(filter(None, ends))
+def _attributes(
+    model: PlainModel, part: Part, limits: Limits
+) -> Iterator[tuple[Attribute, Level | None]]:
+    """The lines of a part, each with its level, if it has one."""
+    whose = (part.leaf, part.node, part.segment)
+    yield Attribute(*whose, "", "base", None, None, part.constant, 0.0), None
+    for level in (level for own in part.levels for level in own):
+        name, ends = model.columns[level.column].name, (level.above, level.up_to)
+        yield Attribute(*whose, name, level.text, *ends, level.added, level.per_unit), level
+    held = limits.get(model.leaves[0].node if model.differences else part.node)
+    if held and _begins(model, part):
+        text = f"score {range_text(*held, '≥')}"
+        yield Attribute(*whose, "", text, *held, 0.0, 0.0), None
 
 
-def _harmless(value: Any) -> Any:
-    """A cell of a CSV file that no spreadsheet takes for a formula."""
-    if isinstance(value, float):
-        return repr(value)
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def _is_bad(fitted: FittedModel, y: Any, good: Any, n_rows: int) -> Floats | None:
+    """1 for rows of the bad class, 0 for others; or the number that was to be predicted."""
+    if y is None:
+        return None
+    found = all_targets(fitted, y, n_rows)
+    if fitted.classes is None:
+        return found
+    return np.asarray((found != fitted.classes.index(good)).astype(np.float64))
 
 
-def _write_sheet(sheet: Any, rows: list[list[Any]]) -> None:
-    start = sheet.max_row + 1 if sheet.max_row > 1 or sheet["A1"].value is not None else 1
-    for i, row in enumerate(rows, start):
-        for j, value in enumerate(row, 1):
-            cell = sheet.cell(row=i, column=j)
-            if isinstance(value, str):
-                cell.value = "".join(c for c in value if c >= " " or c in "\n\t")
-                cell.data_type = "s"  # a text, even if it begins like a formula
-            else:
-                cell.value = value
+def _counted(
+    fitted: FittedModel,
+    pairs: Sequence[tuple[Attribute, Level | None]],
+    matrix: Floats,
+    bad: Floats | None,
+) -> list[Attribute]:
+    """The lines with the rows that each is for."""
+    under, out = rows_of_nodes(fitted, matrix), []
+    for line, level in pairs:
+        here = under[line.node]
+        held = here if level is None else here & level.holds(matrix[:, level.column])
+        out.append(replace(line, **_statistics(held, here, bad, fitted.classes is not None)))
+    return out
+
+
+def _statistics(held: Bools, here: Bools, bad: Floats | None, is_class: bool) -> dict[str, Any]:
+    count = int(held.sum())
+    if bad is None:
+        return {"count": count}
+    rate = float(bad[held].mean()) if count else None
+    if not is_class:
+        return {"count": count, "rate": rate}
+    bads, all_bads = int(bad[held].sum()), int(bad[here].sum())
+    goods, all_goods = count - bads, int(here.sum()) - all_bads
+    if not count or not all_bads or not all_goods:
+        return {"count": count, "bads": bads, "rate": rate}
+    few = _FEW if 0 in (bads, goods) else 0.0
+    of_goods, of_bads = (goods + few) / all_goods, (bads + few) / all_bads
+    woe = log(of_goods / of_bads)
+    return {
+        "count": count, "bads": bads, "rate": rate, "woe": woe, "iv": (of_goods - of_bads) * woe,
+    }  # fmt: skip

@@ -101,9 +101,9 @@ def export(
             metavar="LABEL", help="Class whose odds the points raise.", rich_help_panel=_CARD
         ),
     ] = None,
-    decimals: Annotated[
-        int | None, typer.Option(min=0, help="Decimals of the points.", rich_help_panel=_CARD)
-    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Points with all digits.", rich_help_panel=_CARD)
+    ] = False,
 ) -> None:
     """Write a model as ONNX, PMML, SQL, C, Python, JavaScript, or a scorecard (CSV, Excel)."""
     from glassleaf.cli.reading.model_rows import label_of, read_model
@@ -111,7 +111,7 @@ def export(
     estimator = read_model(model)
     sql = {"dialect": str(dialect), "table": table, "view": view, "prefix": prefix,
            "of": label_of(estimator, of, "--of")}  # fmt: skip
-    card = {"base_score": base_score, "base_odds": base_odds, "pdo": pdo, "decimals": decimals,
+    card = {"base_score": base_score, "base_odds": base_odds, "pdo": pdo, "integer": not exact,
             "good": label_of(estimator, good, "--good")}  # fmt: skip
     _write(_exported(estimator, str(to), name, sql, card, Path(output).suffix), output)
 
