@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from glassleaf.explanations.refits import LearningCurve, Optimism, learning_curve, optimism
     from glassleaf.explanations.rows import RowExplanation
     from glassleaf.explanations.shapley import ShapValues, shap_values
+    from glassleaf.export.relativities import RateBook, relativities
     from glassleaf.fit.models.custom import SklearnModel
     from glassleaf.rows.passes.custom import WeakModel
     from glassleaf.show.card import GroupScores, group_scores, model_card
@@ -65,6 +66,7 @@ __all__ = [
     "ModelTreeRegressor",
     "Optimism",
     "PathDisplay",
+    "RateBook",
     "Reason",
     "RegionDisplay",
     "RowDisplay",
@@ -90,6 +92,7 @@ __all__ = [
     "optimism",
     "paper_settings",
     "reasons",
+    "relativities",
     "shap_values",
 ]
 
@@ -116,6 +119,7 @@ _HOMES = {
     "ModelTreeRegressor": "estimators",
     "Optimism": "explanations.refits",
     "PathDisplay": "show.plots",
+    "RateBook": "export.relativities",
     "Reason": "explanations.reasons",
     "RegionDisplay": "show.plots",
     "RowDisplay": "show.plots",
@@ -138,6 +142,7 @@ _HOMES = {
     "optimism": "explanations.refits",
     "paper_settings": "estimators.paper",
     "reasons": "explanations.reasons",
+    "relativities": "export.relativities",
     "shap_values": "explanations.shapley",
 }
 

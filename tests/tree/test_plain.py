@@ -12,7 +12,7 @@ from glassleaf.export import to_c, to_python, to_sql
 from glassleaf.tree.file.serialize import plain_model
 
 SHARED = ["squared_error", "poisson, rank", "binary", "multiclass", "curves"]
-APART = ["huber, winsor, clamp", "poisson, curves, winsor", "binary, limits", "no terms"]
+APART = ["huber, winsor, clamp", "poisson, curves, winsor", "binary, limits", "no split"]
 
 
 def entries(model):

@@ -27,6 +27,8 @@ Bools = NDArray[np.bool_]
 _GROUPS = 50
 
 Edges = Sequence[float]
+# By leaf, the ends that its score is held in.
+Limits = dict[int, tuple[float | None, float | None]]
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,11 @@ class Part:
     segment: str
     constant: float
     levels: tuple[tuple[Level, ...], ...]
+
+
+def begins(model: PlainModel, part: Part) -> bool:
+    """Whether sums begin with the part, and not with another that it adds to."""
+    return not model.differences or part.node == 0
 
 
 def exact_parts(fitted: FittedModel, model: PlainModel) -> list[Part]:
@@ -150,8 +157,8 @@ def rows_of_nodes(fitted: FittedModel, matrix: Floats) -> dict[int, Bools]:
     return out
 
 
-def score(fitted: FittedModel, parts: Sequence[Part], matrix: Floats) -> Floats:
-    """The sum of what all levels of the rows add."""
+def score(fitted: FittedModel, parts: Sequence[Part], limits: Limits, matrix: Floats) -> Floats:
+    """The sum of what all levels of the rows add, within the limits of their leaves."""
     out, under = np.zeros(len(matrix)), rows_of_nodes(fitted, matrix)
     for part in parts:
         here = under[part.node]
@@ -159,6 +166,9 @@ def score(fitted: FittedModel, parts: Sequence[Part], matrix: Floats) -> Floats:
         for level in (level for own in part.levels for level in own):
             held = here & level.holds(matrix[:, level.column])
             out[held] += level.of(matrix[held, level.column])
+    for leaf, (low, high) in limits.items():
+        ends = -np.inf if low is None else low, np.inf if high is None else high
+        out[under[leaf]] = np.clip(out[under[leaf]], *ends)
     return out
 
 

@@ -27,8 +27,10 @@ from glassleaf.export import sheets
 from glassleaf.export.levels import (
     Edges,
     Level,
+    Limits,
     Part,
     banded_parts,
+    begins,
     exact_parts,
     range_text,
     rows_of_nodes,
@@ -40,8 +42,6 @@ from glassleaf.tree.plain import PlainModel
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-# By leaf, the ends that its score is held in.
-Limits = dict[int, tuple[float | None, float | None]]
 
 # Ranges of a number at most, and how many points a range may spread around its mean.
 _MOST_BINS = 8
@@ -101,7 +101,7 @@ class Scorecard:
 
     def score(self, X: Any) -> Floats:
         """The points of rows, by the card."""
-        return _card_score(self._fitted, self._parts, self._limits, self._fitted.matrix(X))
+        return score(self._fitted, self._parts, self._limits, self._fitted.matrix(X))
 
     def rows(self) -> list[dict[str, Any]]:
         """The attributes as dicts, for a DataFrame or a template."""
@@ -203,7 +203,7 @@ def to_scorecard(
     matrix = None if X is None else fitted.matrix(X)
     is_rounded = integer and model.link != "identity"
     parts = tuple(
-        _in_points(fitted, part, factor, offset if _begins(model, part) else 0.0, is_rounded)
+        _in_points(fitted, part, factor, offset if begins(model, part) else 0.0, is_rounded)
         for part in _raw_parts(fitted, model, matrix, bins, _FINEST / abs(factor))
     )
     limits = _limits(model, factor, offset, is_rounded)
@@ -212,7 +212,7 @@ def to_scorecard(
     if matrix is not None:
         lines = _counted(fitted, pairs, matrix, _is_bad(fitted, y, good, len(matrix)))
         own = factor * fitted.raw(matrix)[:, 0] + offset
-        rounding = float(np.abs(own - _card_score(fitted, parts, limits, matrix)).max())
+        rounding = float(np.abs(own - score(fitted, parts, limits, matrix)).max())
     bad = next((label for label in model.classes or () if label != good), None)
     return Scorecard(
         tuple(lines), base_score, base_odds, pdo, good, bad, rounding, fitted, parts, limits
@@ -233,11 +233,6 @@ def _raw_parts(
     given = {} if bins == "auto" else bins
     bands = {fitted.position(name, "bins"): sorted(edges) for name, edges in given.items()}
     return banded_parts(fitted, model, matrix, bands, _MOST_BINS, finest)
-
-
-def _begins(model: PlainModel, part: Part) -> bool:
-    """Whether sums begin with the part, and not with another that it adds to."""
-    return not model.differences or part.node == 0
 
 
 def _in_points(
@@ -308,21 +303,6 @@ def _scale(
     return (factor if good == model.positive_class else -factor), offset, good
 
 
-def _card_score(
-    fitted: FittedModel,
-    parts: Sequence[Part],
-    limits: Limits,
-    matrix: Floats,
-) -> Floats:
-    out, leaves = score(fitted, parts, matrix), fitted.tree.apply(matrix)
-    for leaf, (low, high) in limits.items():
-        here = leaves == leaf
-        out[here] = np.clip(
-            out[here], -np.inf if low is None else low, np.inf if high is None else high
-        )
-    return out
-
-
 # --- lines ---------------------------------------------------------------------------------------
 
 
@@ -336,7 +316,7 @@ def _attributes(
         name, ends = model.columns[level.column].name, (level.above, level.up_to)
         yield Attribute(*whose, name, level.text, *ends, level.added, level.per_unit), level
     held = limits.get(model.leaves[0].node if model.differences else part.node)
-    if held and _begins(model, part):
+    if held and begins(model, part):
         text = f"score {range_text(*held, '≥')}"
         yield Attribute(*whose, "", text, *held, 0.0, 0.0), None
 

@@ -149,7 +149,7 @@ class PlainModel:
     Of two classes, ``positive`` is the position of the one whose log-odds the sum is.
     ``differences`` has for the root the formula for all rows and for every other node what its
     model has more than its parent's: the sums on the way to a leaf add up to that leaf's, and all
-    leaves have the same limits. It is empty where that is no shorter, or was not asked for.
+    leaves have the same limits. It is empty where that is longer, or was not asked for.
     """
 
     columns: tuple[PlainColumn, ...]
@@ -294,21 +294,22 @@ def _term(document: Document, coef: Sequence[Sequence[float]], node: int, j: int
 
 
 def differences(document: Document) -> tuple[PlainSum, ...]:
-    """What every node has more than its parent, the root all it has; empty if that is no shorter.
+    """What every node has more than its parent, the root all it has; empty if that is longer.
 
-    Empty, too, where leaves hold columns or scores in ranges of their own.
+    Empty, too, for a single leaf, and where leaves hold columns or scores in ranges of their own.
     """
     tree = document["tree"]
     leaves = [node for node, left in enumerate(tree["left"]) if left < 0]
     held = ("clamp_low", "clamp_high", "score_low", "score_high")
-    if any(tree[name][leaf] != tree[name][leaves[0]] for name in held for leaf in leaves):
+    own = {tuple(tuple(tree[name][leaf]) for name in held) for leaf in leaves}
+    if len(leaves) == 1 or len(own) > 1:
         return ()
     models = [
         [[*coef, own] for coef, own in zip(*numbers, strict=True)]
         for numbers in zip(tree["coef"], tree["intercept"], strict=True)
     ]
     found = _apart(models, tree)
-    if _count(found) >= _count([models[leaf] for leaf in leaves]):
+    if _count(found) > _count([models[leaf] for leaf in leaves]):
         return ()
     return tuple(
         PlainSum(
@@ -330,8 +331,7 @@ def _apart(models: list[list[list[float]]], tree: Any) -> list[list[list[float]]
 
 
 def _count(models: list[list[list[float]]]) -> int:
-    """How many coefficients there are."""
-    return sum(coef != 0.0 for rows in models for row in rows for coef in row[:-1])
+    return sum(number != 0.0 for rows in models for row in rows for number in row)
 
 
 def _step(start: float, end: float) -> float:
