@@ -342,8 +342,22 @@ def test_export_options(call: Call, model: Path) -> None:
     assert "no class 'maybe'" in call(*sql, "--of", "maybe", code=2).stderr
     card = call("export", model, "--to", "scorecard", "--base-score", "500").stdout
     assert card != call("export", model, "--to", "scorecard").stdout
+    whole = call("export", model, "--to", "scorecard", "--exact").stdout
+    assert "." in whole.splitlines()[1].split(",base,")[1] and whole != card
     assert "risk_" in call("export", model, "--to", "c", "--name", "risk").stdout
     assert "onnx" in call("export", model, "--to", "xml", code=2).stderr
+
+
+def test_export_a_scorecard_with_counts(call: Call, model: Path, loans_csv: Path) -> None:
+    card = ("export", model, "--to", "scorecard", "--data", loans_csv, "--target", "default",
+            "--bins")  # fmt: skip
+    head, base = call(*card).stdout.splitlines()[:2]
+    counted = dict(zip(head.split(","), base.split(","), strict=True))
+    assert int(counted["count"]) == 600 > int(counted["bads"]) > 0
+    call(*card, "-o", "card.html")
+    assert "<table>" in Path("card.html").read_text(encoding="utf-8")
+    found = call("export", model, "--to", "scorecard", "--bins", code=2)
+    assert "--bins needs rows" in found.stderr
 
 
 # --- the application -----------------------------------------------------------------------------

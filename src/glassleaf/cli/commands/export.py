@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from glassleaf.cli import options
 from glassleaf.cli.failures import CallError
+from glassleaf.cli.options import ReadOptions
 from glassleaf.cli.screen import note
 from glassleaf.errors import require
 
@@ -104,15 +105,37 @@ def export(
     exact: Annotated[
         bool, typer.Option("--exact", help="Points with all digits.", rich_help_panel=_CARD)
     ] = False,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rows with their targets, to count in every line.",
+            rich_help_panel=_CARD,
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of their targets.", rich_help_panel=_CARD),
+    ] = None,
+    bins: Annotated[
+        bool,
+        typer.Option(
+            "--bins", help="Ranges with points of their own, by these rows.", rich_help_panel=_CARD
+        ),
+    ] = False,
 ) -> None:
-    """Write a model as ONNX, PMML, SQL, C, Python, JavaScript, or a scorecard (CSV, Excel)."""
-    from glassleaf.cli.reading.model_rows import label_of, read_model
+    """Write a model as ONNX, PMML, SQL, C, Python, JavaScript or scorecard (CSV, Excel, HTML)."""
+    from glassleaf.cli.reading.model_rows import label_of, labeled_rows, read_model
 
     estimator = read_model(model)
+    if bins and data is None:
+        raise CallError("--bins needs rows that fall into them: --data FILE")
+    rows = None if data is None else labeled_rows(estimator, data, target, None, ReadOptions())
     sql = {"dialect": str(dialect), "table": table, "view": view, "prefix": prefix,
            "of": label_of(estimator, of, "--of")}  # fmt: skip
     card = {"base_score": base_score, "base_odds": base_odds, "pdo": pdo, "integer": not exact,
-            "good": label_of(estimator, good, "--good")}  # fmt: skip
+            "good": label_of(estimator, good, "--good"), "bins": "auto" if bins else None,
+            **({} if rows is None else {"X": rows.X, "y": rows.y})}  # fmt: skip
     _write(_exported(estimator, str(to), name, sql, card, Path(output).suffix), output)
 
 
@@ -124,7 +147,7 @@ def _exported(
     card: dict[str, Any],
     suffix: str,
 ) -> bytes:
-    """The model in a language. The suffix .xlsx makes a scorecard an Excel file."""
+    """The model in a language. The suffix says whether a scorecard is Excel, HTML or CSV."""
     from glassleaf import export as languages
 
     named = {} if name is None else {"name": name}
@@ -145,7 +168,7 @@ def _exported(
 
 def _scorecard(found: Any, suffix: str) -> str | bytes:
     if suffix.lower() != ".xlsx":
-        return str(found.to_csv())
+        return str(found.to_html() if suffix.lower() in (".html", ".htm") else found.to_csv())
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "scorecard.xlsx")
         found.to_excel(path)
