@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from glassleaf.explanations.comparison import Comparison, compare
     from glassleaf.explanations.counterfactuals.search import Counterfactual, counterfactuals
     from glassleaf.explanations.explain import explain
+    from glassleaf.explanations.inference import inference
     from glassleaf.explanations.model import ModelExplanation
     from glassleaf.explanations.reasons import Reason, reasons
     from glassleaf.explanations.refits import LearningCurve, Optimism, learning_curve, optimism
@@ -82,6 +83,7 @@ __all__ = [
     "explain",
     "export",
     "group_scores",
+    "inference",
     "leaf_table",
     "learning_curve",
     "load",
@@ -133,6 +135,7 @@ _HOMES = {
     "counterfactuals": "explanations.counterfactuals.search",
     "explain": "explanations.explain",
     "group_scores": "show.card",
+    "inference": "explanations.inference",
     "leaf_table": "show.text.leaf_table",
     "learning_curve": "explanations.refits",
     "load": "estimators.load",

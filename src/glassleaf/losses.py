@@ -46,6 +46,8 @@ class Loss(ABC):
     row_curvature: float = 1.0
     # Whether targets may vary more than the loss assumes, by a factor to be estimated: counts.
     is_overdispersed: bool = False
+    # Whether how far targets vary around a model is a number of its own, to be estimated.
+    has_dispersion: bool = False
     # The name of the link, for explanations and exports: identity, log, logit, softmax, or custom.
     link: str = "identity"
     # Of two classes with one score: which of the sorted labels a higher score speaks for.
@@ -60,6 +62,14 @@ class Loss(ABC):
         The second may be a close upper bound, and is never negative; it may be anything if the
         Hessian is not asked for.
         """
+
+    def curvature(self, y: Floats, raw: Floats) -> Floats:
+        """The second derivative itself, where that of ``derivatives`` is a bound of it."""
+        return self.derivatives(y, raw)[2]
+
+    def information(self, y: Floats, raw: Floats) -> Floats:
+        """What every row tells of ``raw``: the second derivative that is expected of it."""
+        return self.curvature(y, raw)
 
     def inverse_link(self, raw: Floats) -> Floats:
         """Raw prediction to the scale of y (classes: to probabilities, by sorted labels)."""
@@ -138,6 +148,7 @@ class SquaredError(Loss):
     """Half the squared error, ``(y - raw)**2 / 2``."""
 
     is_quadratic = True
+    has_dispersion = True
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
@@ -160,6 +171,7 @@ class Huber(Loss):
     """
 
     delta: float = 1.35
+    has_dispersion = True
 
     # Beyond delta the second derivative is 0. A node with most rows out there would have a
     # singular Hessian; this little curvature keeps Newton steps finite, not the solution different.
@@ -169,6 +181,13 @@ class Huber(Loss):
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.huber, y, raw, float(self.delta), self._far_curvature)
+
+    def curvature(self, y: Floats, raw: Floats) -> Floats:
+        return np.asarray(np.abs(y - raw) <= self.delta, dtype=np.float64)
+
+    def information(self, y: Floats, raw: Floats) -> Floats:
+        """The share of rows near the model: whichever these are, if all vary alike."""
+        return np.full(len(y), max(np.mean(np.abs(y - raw) <= self.delta), self._far_curvature))
 
     def dispersion(self, mean_loss: float) -> float:
         return 2.0 * mean_loss
@@ -215,11 +234,15 @@ class Gamma(Loss):
     """Half the gamma deviance of positive amounts, log link."""
 
     link = "log"
+    has_dispersion = True
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.gamma, y, raw)
+
+    def information(self, y: Floats, raw: Floats) -> Floats:
+        return np.ones(len(y))
 
     def dispersion(self, mean_loss: float) -> float:
         return 2.0 * mean_loss
@@ -246,6 +269,9 @@ class BinaryLogLoss(Loss):
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.binary_log_loss, y, raw, FAR_WRONG)
+
+    def curvature(self, y: Floats, raw: Floats) -> Floats:
+        return np.asarray(expit(raw) * expit(-raw))
 
     def inverse_link(self, raw: Floats) -> Floats:
         return np.column_stack(self._by_label(expit(-raw), expit(raw)))
@@ -284,6 +310,11 @@ class MulticlassLogLoss(Loss):
         raw = np.ascontiguousarray(raw)
         _kernels.multiclass_log_loss(y, raw, FAR_WRONG, value, slope, curvature)
         return value, slope, curvature
+
+    def curvature(self, y: Floats, raw: Floats) -> Floats:
+        share = softmax(raw, axis=1)
+        one, other = np.tril_indices(self.n_outputs)
+        return np.asarray(share[:, one] * ((one == other) - share[:, other]))
 
     def inverse_link(self, raw: Floats) -> Floats:
         return np.asarray(softmax(raw, axis=1))

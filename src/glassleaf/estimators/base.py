@@ -21,12 +21,14 @@ from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.estimators.signs import warn_of_idle_signs
 from glassleaf.explanations.path import PathStep, path_steps
+from glassleaf.fit.honest import train_honestly
 from glassleaf.fit.train import Trained, train, train_on
 from glassleaf.losses import Loss
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_backend, find_pieces
+from glassleaf.tables.content import group_texts, set_aside
 from glassleaf.tables.table import Table, column_name, select_columns
 from glassleaf.tables.targets import row_groups
 from glassleaf.tree.complexity import Complexity, count_numbers
@@ -57,6 +59,7 @@ class ModelTree(Deployable, BaseEstimator):
     # Parameters of both constructors that are read here.
     weak_model: WeakModel | None
     coef_digits: int | Literal["auto"] | None
+    honest: float | None
     backend: Any
     n_jobs: int | None
     verbose: int
@@ -79,7 +82,7 @@ class ModelTree(Deployable, BaseEstimator):
         check_backend(self.backend, in_memory=True)
         used = np.flatnonzero(weight > 0)
         group = row_groups(groups, table, used)
-        y = target.y
+        y, whole = target.y, table
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
         target.loss.check_target(y)
@@ -88,7 +91,12 @@ class ModelTree(Deployable, BaseEstimator):
         if isinstance(groups, str):  # who it is says nothing of anybody else
             roles = roles.without(select_columns(table, [groups], "groups"))
         with _progress(self.verbose):
-            trained = train(table, y, weight, roles, settings, group)
+            if settings.honest is None:
+                trained = train(table, y, weight, roles, settings, group)
+            else:
+                texts = group_texts(groups, whole, used)
+                aside = set_aside(table, roles.categorical, y, texts, settings.honest)
+                trained = train_honestly(table, y, weight, roles, settings, group, aside)
         if trained.rounding_cost is not None:
             self.rounding_cost_ = trained.rounding_cost
         self._own(trained, target, table, roles.signs)
@@ -103,6 +111,8 @@ class ModelTree(Deployable, BaseEstimator):
         if self.weak_model is not None or self.coef_digits not in (None, "auto"):
             what = "coef_digits" if self.weak_model is None else "a weak_model of your own"
             raise ValueError(f"{what} is supported for tables in memory only.")
+        if self.honest is not None:
+            raise ValueError("honest is supported for tables in memory only.")
         check_backend(self.backend, in_memory=False)
         found = find_pieces(X, y, sample_weight, numeric)
         n_threads = checks.n_threads(self.n_jobs)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
 
 from glassleaf.checks import named_or_object, row_weights
 from glassleaf.criteria import Criterion
@@ -21,7 +19,12 @@ from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import NO_ROWS, count_labels, encode_labels, is_partitioned
 from glassleaf.tables.reading import check_has_rows, read_table
-from glassleaf.tables.targets import check_discrete, class_labels, distinct_labels
+from glassleaf.tables.targets import (
+    check_discrete,
+    class_factors,
+    class_labels,
+    distinct_labels,
+)
 from glassleaf.tree.fitted import fitted_model
 
 Floats = NDArray[np.float64]
@@ -37,7 +40,7 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     * loss and penalty: ``loss``, ``class_weight``, ``positive_class``, ``alpha``, ``l1_ratio``,
       ``shrink``, ``weak_model``
     * size: ``max_depth``, ``max_leaf_nodes``, ``min_samples_leaf``, ``min_gain``,
-      ``significance``, ``significance_test``, ``tested_terms``, ``ccp_alpha``
+      ``significance``, ``significance_test``, ``tested_terms``, ``honest``, ``ccp_alpha``
     * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
     * columns: ``categorical_features``, ``split_features``, ``leaf_features``,
       ``shared_features``, ``required_features``, ``monotonic_cst``, ``leaf_transform``,
@@ -92,6 +95,11 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     tested_terms : array-like of names or positions, mask, or None, default=None
         Split only where the coefficients of these columns change, as a treatment's effect, whatever
         the others do; None: where any does.
+    honest : float or None, default=None
+        Set this share of the rows aside (all rows of a group or none): the others say what the
+        model looks like, these say its numbers, and :func:`glassleaf.inference` gives intervals
+        that hold. Which rows is told by what they hold. None: all rows say both. For tables in
+        memory only.
     ccp_alpha : float, default=0.0
         Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
         model's loss.
@@ -221,6 +229,7 @@ default="from_dtype"
         significance: float | None = 0.05,
         significance_test: Literal["robust", "likelihood"] = "robust",
         tested_terms: ArrayLike | None = None,
+        honest: float | None = None,
         ccp_alpha: float = 0.0,
         # splits
         criterion: Literal[
@@ -265,6 +274,7 @@ default="from_dtype"
         self.significance = significance
         self.significance_test = significance_test
         self.tested_terms = tested_terms
+        self.honest = honest
         self.ccp_alpha = ccp_alpha
         self.criterion = criterion
         self.rescore = rescore
@@ -326,7 +336,8 @@ default="from_dtype"
             labels = class_labels(y, table.n_rows)
             weight = row_weights(sample_weight, table.n_rows)
             if self.class_weight is not None:
-                weight = self._class_weighted(weight, self._class_factors(labels, weight))
+                factor = class_factors(self.class_weight, labels, weight)
+                weight = self._class_weighted(weight, factor)
             classes, codes = distinct_labels(labels[weight > 0])
             loss = self._loss_of(classes)
             encoded = np.zeros(len(labels))
@@ -347,7 +358,7 @@ default="from_dtype"
             raise ValueError(NO_ROWS)
         factor = np.ones(len(labels))
         if self.class_weight is not None:
-            factor = self._class_factors(labels, weight)
+            factor = class_factors(self.class_weight, labels, weight)
         classes = labels[self._class_weighted(weight, factor) > 0]
         factors = dict(zip(labels.tolist(), factor.tolist(), strict=True))
         loss = self._loss_of(classes)
@@ -395,23 +406,6 @@ default="from_dtype"
                 f" {labels[0]!r} and {labels[1]!r}."
             )
         return labels.index(given)
-
-    def _class_factors(self, labels: NDArray[Any], weight: Floats) -> Floats:
-        """The factor of every row's weight, by its class."""
-        given = self.class_weight
-        if isinstance(given, Mapping):
-            _check_numbers(given)
-            return np.asarray(compute_sample_weight(given, labels))
-        if not (isinstance(given, str) and given == "balanced"):
-            raise ValueError(
-                f'class_weight={describe(given)} must be a dict of labels and weights, "balanced"'
-                " or None."
-            )
-        classes, place = distinct_labels(labels)
-        total = np.bincount(place, weight, len(classes))
-        share = total[total > 0].sum() / np.count_nonzero(total)
-        factor = np.divide(share, total, out=np.zeros_like(total), where=total > 0)
-        return np.asarray(factor[place])
 
     def _class_weighted(self, weight: Floats, factor: Floats) -> Floats:
         """Weights times those of their classes."""
@@ -506,12 +500,3 @@ def class_numbers(loss: Loss, classes: NDArray[Any]) -> Floats:
     """The numbers of the sorted labels in training: 1 is the positive one of two."""
     numbers = np.arange(len(classes), dtype=np.float64)
     return numbers if loss.positive else numbers[::-1]
-
-
-def _check_numbers(class_weight: Mapping[Any, float]) -> None:
-    for value in class_weight.values():
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise TypeError(
-                f"class_weight={describe(class_weight)} must give every class a number, not"
-                f" {describe(value)}."
-            )

@@ -19,6 +19,7 @@ _COMMON: dict[str, Any] = {
     "significance": None,
     "significance_test": "robust",
     "tested_terms": None,
+    "honest": None,
     "rescore": 0,
     "refine": False,
     "category_splits": "one",

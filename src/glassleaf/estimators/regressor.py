@@ -32,7 +32,7 @@ class ModelTreeRegressor(RegressorMixin, ModelTree):
 
     * loss and penalty: ``loss``, ``alpha``, ``l1_ratio``, ``shrink``, ``weak_model``
     * size: ``max_depth``, ``max_leaf_nodes``, ``min_samples_leaf``, ``min_gain``,
-      ``significance``, ``significance_test``, ``tested_terms``, ``ccp_alpha``
+      ``significance``, ``significance_test``, ``tested_terms``, ``honest``, ``ccp_alpha``
     * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
     * columns: ``categorical_features``, ``split_features``, ``leaf_features``,
       ``shared_features``, ``required_features``, ``monotonic_cst``, ``leaf_transform``,
@@ -80,6 +80,11 @@ class ModelTreeRegressor(RegressorMixin, ModelTree):
     tested_terms : array-like of names or positions, mask, or None, default=None
         Split only where the coefficients of these columns change, as a treatment's effect, whatever
         the others do; None: where any does.
+    honest : float or None, default=None
+        Set this share of the rows aside (all rows of a group or none): the others say what the
+        model looks like, these say its numbers, and :func:`glassleaf.inference` gives intervals
+        that hold. Which rows is told by what they hold. None: all rows say both. For tables in
+        memory only.
     ccp_alpha : float, default=0.0
         Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
         model's loss.
@@ -205,6 +210,7 @@ default="from_dtype"
         significance: float | None = 0.05,
         significance_test: Literal["robust", "likelihood"] = "robust",
         tested_terms: ArrayLike | None = None,
+        honest: float | None = None,
         ccp_alpha: float = 0.0,
         # splits
         criterion: Literal[
@@ -247,6 +253,7 @@ default="from_dtype"
         self.significance = significance
         self.significance_test = significance_test
         self.tested_terms = tested_terms
+        self.honest = honest
         self.ccp_alpha = ccp_alpha
         self.criterion = criterion
         self.rescore = rescore

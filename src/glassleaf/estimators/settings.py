@@ -80,12 +80,25 @@ def settings_of(
         rescore=parameters.whole_number("rescore", given["rescore"], 0) or 0,
         significance=_significance(given),
         is_grouped=is_grouped,
+        honest=_honest(given),
         significance_test=parameters.choice(
             "significance_test",
             given["significance_test"],
             {"robust": "robust", "likelihood": "likelihood"},
         ),
     )
+
+
+def _honest(given: Mapping[str, Any]) -> float | None:
+    share = given["honest"]
+    if share is None:
+        return None
+    found = parameters.real_number("honest", share, 0.0, 1.0, none="one part")
+    if found in (0.0, 1.0):
+        raise ValueError(f"honest={describe(share)} must be between 0 and 1, or None for one part.")
+    if given["weak_model"] is not None:
+        raise ValueError("honest is not supported with a weak_model of your own.")
+    return found
 
 
 def _significance(given: Mapping[str, Any]) -> float:

@@ -20,6 +20,7 @@ from glassleaf.tree.complexity import held_hinges
 Knots = Sequence[tuple[float, float]]
 # A coefficient and what it is multiplied with, and terms that are read as one.
 Product = tuple[float, str]
+Factor = tuple[float, str, tuple[int, ...]]
 Summand = tuple[int, ...]
 # The same with the name of its feature, both empty for a constant.
 Piece = tuple[float, str, str]
@@ -146,32 +147,46 @@ def formula_pieces(
     explanation: ModelExplanation, node: NodeExplanation, output: int
 ) -> list[Piece]:
     """What ``formula`` writes: the constant, then all products."""
-    order = strongest_summands(explanation, node, output)
-    coef = node.coef[output]
-    return [(node.intercept[output], "", ""), *_pieces(explanation, order, coef, node)]
+    return _pieces(explanation, formula_factors(explanation, node, output, node))
 
 
 def difference_pieces(
     explanation: ModelExplanation, node: NodeExplanation, parent: NodeExplanation, output: int
 ) -> list[Piece]:
     """What ``difference`` writes; empty if nothing differs."""
+    return _pieces(explanation, difference_factors(explanation, node, parent, output))
+
+
+def formula_factors(
+    explanation: ModelExplanation,
+    node: NodeExplanation,
+    output: int,
+    held_in: NodeExplanation | None,
+) -> list[Factor]:
+    """The constant of a node's score, then all products, with the ranges of a node or without."""
+    coef = node.coef[output]
+    out: list[Factor] = [(node.intercept[output], "", ())]
+    for summand in strongest_summands(explanation, node, output):
+        out += factors(explanation, summand, coef, held_in)
+    return out
+
+
+def difference_factors(
+    explanation: ModelExplanation, node: NodeExplanation, parent: NodeExplanation, output: int
+) -> list[Factor]:
+    """What a node's score has more than its parent's."""
     above = parent.coef[output]
     coef = [own - shared for own, shared in zip(node.coef[output], above, strict=True)]
-    start = (node.intercept[output] - parent.intercept[output], "", "")
-    pieces = [start, *_pieces(explanation, explanation.summands, coef, node)]
-    return [piece for piece in pieces if piece[0] != 0.0]
+    out: list[Factor] = [(node.intercept[output] - parent.intercept[output], "", ())]
+    for summand in explanation.summands:
+        out += factors(explanation, summand, coef, node)
+    return [factor for factor in out if factor[0] != 0.0]
 
 
-def _pieces(
-    explanation: ModelExplanation,
-    summands: Sequence[Summand],
-    coef: Sequence[float],
-    held_in: NodeExplanation,
-) -> list[Piece]:
+def _pieces(explanation: ModelExplanation, found: Sequence[Factor]) -> list[Piece]:
     return [
-        (size, text, explanation.terms[summand[0]].feature)
-        for summand in summands
-        for size, text in products(explanation, summand, coef, held_in)
+        (size, text, explanation.terms[terms[0]].feature if terms else "")
+        for size, text, terms in found
     ]
 
 
@@ -216,17 +231,28 @@ def products(
     ``age``, ``clip(age, 20, 60)``, ``[sex = f]``; ``age`` and ``max(0, age - 30)`` where it bends,
     or ``min(age, 30)`` where it is flat from there on.
     """
+    return [(size, text) for size, text, _ in factors(explanation, summand, coef, held_in)]
+
+
+def factors(
+    explanation: ModelExplanation,
+    summand: Summand,
+    coef: Sequence[float],
+    held_in: NodeExplanation | None,
+) -> list[Factor]:
+    """The same, each with its terms: the first less the others."""
     used = [t for t in summand if coef[t] != 0.0]
     terms = [explanation.terms[t] for t in used]
-    out = [
-        (coef[t], _term_text(explanation, term, held_in))
+    out: list[Factor] = [
+        (coef[t], _term_text(explanation, term, held_in), (t,))
         for t, term in zip(used, terms, strict=True)
     ]
     if not used or terms[0].kind != "number":
         return out
     held = held_hinges(coef[used[0]], np.array([coef[t] for t in used[1:]]))
     for k in held:
-        out[1 + k] = (-coef[used[1 + k]], _text_up_to(explanation, terms[1 + k], held_in))
+        text = _text_up_to(explanation, terms[1 + k], held_in)
+        out[1 + k] = (-coef[used[1 + k]], text, (used[0], used[1 + k]))
     return out[1:] if held else out
 
 

@@ -14,6 +14,7 @@ from glassleaf.rows.plan import Plan
 from glassleaf.rows.summarize import Part, column_groups
 from glassleaf.tables import binning
 from glassleaf.tables.compressed import Compressed, Entries, from_columns
+from glassleaf.tables.content import mixed, number_bits
 from glassleaf.tables.design import CategoryTerms
 from glassleaf.tables.table import Codes, Column, raw_matrix
 from glassleaf.tree.tree import term_matrix
@@ -120,14 +121,13 @@ def content_folds(part: Part, columns: Sequence[Column], n_folds: int) -> NDArra
     """
     if part.group is not None:
         return (part.group % n_folds).astype(np.uint8)
-    key = _mixed(part.y.astype(np.float64).view(np.uint64))
+    key = mixed(part.y.astype(np.float64).view(np.uint64))
     for j, column in enumerate(columns):
         if column.categories is None:
-            values = np.asarray(part.table.numeric_columns([j])[0], dtype=np.float64)
-            bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
+            bits = number_bits(part.table.numeric_columns([j])[0])
         else:
             bits = category_codes(part, column, j).astype(np.int64).view(np.uint64)
-        key = _mixed(key ^ (bits + np.uint64(j)))
+        key = mixed(key ^ (bits + np.uint64(j)))
     dealt = key % np.uint64(n_folds) + (_earlier_copies(key) // _TOGETHER).astype(np.uint64)
     return (dealt % np.uint64(n_folds)).astype(np.uint8)
 
@@ -144,12 +144,3 @@ def _earlier_copies(key: NDArray[np.uint64]) -> NDArray[np.int64]:
     out = np.empty(len(key), dtype=np.int64)
     out[order] = np.arange(len(key)) - start
     return out
-
-
-def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers that look like chance, of numbers that need not: the end of splitmix64."""
-    with np.errstate(over="ignore"):
-        bits = bits + np.uint64(0x9E3779B97F4A7C15)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(bits ^ (bits >> np.uint64(31)))

@@ -63,6 +63,7 @@ class Settings:
     ccp_alpha: float
     held_out: np.random.RandomState | None  # draws the rows that choose the size
     is_grouped: bool  # rows of one subject are one observation
+    honest: float | None  # share of the rows that tell the numbers, and nothing else
     # how splits are found
     criterion: Criterion
     renormalize: Renormalization

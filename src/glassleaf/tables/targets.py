@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from glassleaf import checks as parameters
+from glassleaf.errors import describe
 from glassleaf.tables.cells import is_missing
 from glassleaf.tables.table import Table, select_columns
 
@@ -107,3 +111,29 @@ def distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise TypeError(f"y mixes labels of types that cannot be sorted: {kinds}.") from None
     return classes, np.searchsorted(classes, labels)
+
+
+def class_factors(given: Any, labels: NDArray[Any], weight: Floats) -> Floats:
+    """The factor of every row's weight, by its class: what ``class_weight`` asks for."""
+    if isinstance(given, Mapping):
+        _check_numbers(given)
+        return np.asarray(compute_sample_weight(given, labels))
+    if not (isinstance(given, str) and given == "balanced"):
+        raise ValueError(
+            f'class_weight={describe(given)} must be a dict of labels and weights, "balanced"'
+            " or None."
+        )
+    classes, place = distinct_labels(labels)
+    total = np.bincount(place, weight, len(classes))
+    share = total[total > 0].sum() / np.count_nonzero(total)
+    factor = np.divide(share, total, out=np.zeros_like(total), where=total > 0)
+    return np.asarray(factor[place])
+
+
+def _check_numbers(class_weight: Mapping[Any, float]) -> None:
+    for value in class_weight.values():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(
+                f"class_weight={describe(class_weight)} must give every class a number, not"
+                f" {describe(value)}."
+            )

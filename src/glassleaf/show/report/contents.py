@@ -15,12 +15,13 @@ from glassleaf.errors import describe
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.explanations.refits import LearningCurve, Optimism
+from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.explanations.scores import effective_rows
 from glassleaf.show.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.show.report.data_notes import DataNotes, data_notes
 from glassleaf.show.report.densities import Density, densities
 from glassleaf.show.report.leaves import CalibrationBin, LeavesOnTest, calibration, leaves_on_test
-from glassleaf.show.report.rows import TestRows, are_those_of_the_fit, read_test_rows
+from glassleaf.show.report.rows import TestRows, read_test_rows
 from glassleaf.show.report.scores import ReportedScore, model_scores
 from glassleaf.show.report.steps import ReportedStep, reported_steps
 from glassleaf.show.report.validation import Sample, Validation, validation
@@ -113,7 +114,7 @@ def gather(
         Sample(
             name,
             len(rows.used),
-            name in seen or are_those_of_the_fit(model, rows),
+            name in seen or are_rows_of_fit(model, rows.matrix, rows.nodes, rows.weight),
             model_scores(explanation, rows.truth, rows.prediction, rows.weight),
         )
         for name, rows in found.items()

@@ -1,0 +1,36 @@
+"""Whether rows are those that a model was fitted on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glassleaf.tree.fitted import FittedModel
+from glassleaf.tree.regression import leaf_terms
+
+Floats = NDArray[np.float64]
+
+# Means over the same rows differ by rounding: at most by this share of the term's size.
+_SAME_MEAN = 1e-9
+
+
+def are_rows_of_fit(
+    model: FittedModel, matrix: Floats, nodes: NDArray[np.int64], weight: Floats
+) -> bool:
+    """Whether rows are, to all appearances, those that the model was fitted on.
+
+    Every leaf has as many of them, and the terms of the formulas have the same means there.
+    """
+    tree, leaves = model.tree, np.array(model.leaves)
+    if (np.bincount(nodes, minlength=tree.node_count)[leaves] != tree.n_samples[leaves]).any():
+        return False
+    terms = np.arange(tree.terms.first_hinge_term)  # hinges follow from their numbers
+    known = tree.record.mean[:, terms]
+    least = _SAME_MEAN * (tree.record.spread[0, terms] + np.abs(known[0]))
+    for leaf in leaves[tree.n_samples[leaves] > 0].tolist():
+        here = nodes == leaf
+        found = leaf_terms(tree, matrix[here], leaf)[:, terms]
+        off = np.average(found, axis=0, weights=weight[here]) - known[leaf]
+        if (np.abs(off) > least).any():
+            return False
+    return True
