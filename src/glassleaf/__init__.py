@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from glassleaf.show.card import GroupScores, group_scores, model_card
     from glassleaf.show.plots import (
         CalibrationDisplay,
+        CoefficientDisplay,
         CurveDisplay,
         DecisionCurveDisplay,
         DependenceDisplay,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CalibrationDisplay",
+    "CoefficientDisplay",
     "Comparison",
     "Counterfactual",
     "CurveDisplay",
@@ -101,6 +103,7 @@ __all__ = [
 # Where each name lives; one that is not here is a module of its own.
 _HOMES = {
     "CalibrationDisplay": "show.plots",
+    "CoefficientDisplay": "show.plots",
     "Comparison": "explanations.comparison",
     "Counterfactual": "explanations.counterfactuals.search",
     "CurveDisplay": "show.plots",

@@ -2,17 +2,20 @@
 
 import warnings
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
 from one_regression import design, rows
+from problems import KINDS, later
+from problems import fitted as problem
 
 from benchmarks.coverage import DESIGNS, coverage
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, inference, load
 from glassleaf.explanations.inference import NAIVE
 from glassleaf.losses import Huber
 
-sm = pytest.importorskip("statsmodels.api")
+sm = needed.module("statsmodels.api")
 
 LOSSES = ["squared_error", "poisson", "gamma", "log_loss"]
 COLUMNS = ["estimate", "standard error", "lower", "upper", "p"]
@@ -176,6 +179,19 @@ def test_columns_far_from_zero_lose_no_digits(rng):
     here, there = (quietly(own, X, y) for own, X in ((model, frame), (moved, far)))
     slopes = here["term"] == "b"
     np.testing.assert_allclose(here[slopes][COLUMNS], there[slopes][COLUMNS], rtol=1e-6)
+
+
+@pytest.mark.parametrize("numbers", [None, "auto"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_model_with_gaps_and_new_categories(kind, numbers):
+    model, X, y = problem(kind, max_numbers=numbers)
+    found = quietly(model, later(X), y)
+    known = found[found["estimate"].notna()]
+    assert len(known) > len(found) / 3
+    assert np.isfinite(known[COLUMNS]).all().all()
+    assert (known["lower"] < known["estimate"]).all() and known["p"].between(0, 1).all()
+    if numbers is None:  # a short one need not name the columns with gaps
+        assert any("missing" in note for note in found.attrs["notes"])
 
 
 # --- what has no estimate ------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hostile import HOSTILE
 from problems import FORMS, KINDS, fitted
 from sklearn.metrics import log_loss, roc_auc_score
 
-from glassleaf import ModelTreeRegressor, group_scores, model_card
+from glassleaf import ModelTreeRegressor, group_scores, inference, model_card
 
 
 @pytest.mark.parametrize("favorable", ["good", "bad"])
@@ -159,3 +159,16 @@ def test_a_card_says_what_its_formulas_mean_and_what_is_beyond_them(rng, clamp):
     card = model_card(bare.regressor(max_depth=0, clamp=clamp).fit(X, z[:, 0]))
     assert ("every number counts as the nearest end" in card) == clamp
     assert ("it extrapolates along income, age;" in card) == (not clamp)
+
+
+def test_coefficients_have_a_part_if_they_are_given(rng):
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] + rng.normal(size=600)
+    model = ModelTreeRegressor(max_depth=1, honest=0.5).fit(X, y)
+    table = inference(model, X, y)
+    card = model_card(model, inference=table)
+    part = card.partition("## Coefficients")[2].partition("##")[0]
+    assert "| where | term | estimate | standard error | 95% interval | p |" in part
+    assert f"{table['standard error'][1]:.3g}" in part and table.attrs["notes"][0][:30] in part
+    assert "&lt; 0.001" in part
+    assert "## Coefficients" not in model_card(model)

@@ -134,6 +134,7 @@ class Deployable(ModelOwner):
         challenger: Any = None,
         optimism: Sequence[Optimism] = (),
         learning_curve: LearningCurve | None = None,
+        inference: Any = None,
     ) -> Report:
         """A report on this model: what it is, how well it does, and why it says what it says.
 
@@ -163,6 +164,8 @@ class Deployable(ModelOwner):
         optimism : from :func:`glassleaf.optimism`, default=()
         learning_curve : from :func:`glassleaf.learning_curve`, default=None
             What fitting again told; it has a part of its own.
+        inference : pandas.DataFrame or None, default=None
+            From :func:`glassleaf.inference`: the report then shows coefficients with intervals.
 
         Returns
         -------
@@ -177,5 +180,6 @@ class Deployable(ModelOwner):
             linear_model(self), settings, X, y, sample_weight,
             target=target, title=title, date=date, seen=seen,
             challenger=challenger, optimism=optimism, learning_curve=learning_curve,
+            inference=inference,
         )  # fmt: skip
         return report

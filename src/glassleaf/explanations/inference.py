@@ -24,6 +24,7 @@ from glassleaf.explanations.formulas import Factor, difference_factors, formula_
 from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.explanations.targets import all_targets
+from glassleaf.losses import mean_and_spread
 from glassleaf.tables.content import group_texts, set_aside
 from glassleaf.tables.table import raw_matrix
 from glassleaf.tables.targets import class_factors, class_labels, row_groups
@@ -35,9 +36,10 @@ from glassleaf.tree.regression import (
     Regression,
     Units,
     inverse,
+    nodes_above,
     rows_of_leaves,
 )
-from glassleaf.tree.tree import LEAF
+from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -123,7 +125,8 @@ def inference(
         One row per number: ``where`` it counts ("all rows", or those of a node, as a difference to
         the formula above it; or a leaf), ``class`` if there are several, ``term``, ``estimate``,
         ``standard error``, ``lower``, ``upper`` and ``p``. NaN where a term follows from others.
-        ``attrs["notes"]`` are sentences that belong to the table.
+        ``attrs["notes"]`` are sentences that belong to the table; ``attrs["unit"]`` has for every
+        row a step that compares terms, one standard deviation of a number.
 
     Examples
     --------
@@ -162,7 +165,7 @@ def inference(
     ]
     pandas = require("pandas", extra="data", purpose="A table of estimates")
     table = pandas.DataFrame(records)
-    table.attrs.update(notes=notes, coverage=coverage)
+    table.attrs.update(notes=notes, coverage=coverage, unit=table.pop("unit").to_dict())
     return table if len(model.outputs) > 1 else table.drop(columns="class")
 
 
@@ -359,7 +362,7 @@ def _estimates(
     own = rows_of_leaves(model.tree, rows.matrix, rows.y, rows.weight, used, rows.group)
     own = _below(model, own, {line.node for line in lines})
     if not own:
-        records = [_record(model, line, *[np.nan] * 5) for line in lines]
+        records = [_record(model, line, *[np.nan] * 6) for line in lines]
         return records, [f"There are no rows in {lines[0].where}."]
     center, scale = model.loss.target_units(*_joined(own))
     regression = Regression(model.tree, parameters, own, model.loss, Units(center, scale))
@@ -374,6 +377,7 @@ def _estimates(
         p = 2 * _tail(np.abs(value / error), freedom)
     columns = np.column_stack([value, error, value - away * error, value + away * error, p])
     columns[~is_told] = np.nan
+    columns = np.column_stack([columns, [_unit(model.tree, line, own) for line in lines]])
     records = [
         _record(model, line, *row) for line, row in zip(lines, columns.tolist(), strict=True)
     ]
@@ -381,8 +385,9 @@ def _estimates(
 
 
 def _record(
-    model: FittedModel, line: Line, value: float, error: float, low: float, high: float, p: float
-) -> dict[str, Any]:
+    model: FittedModel, line: Line, value: float, error: float, low: float, high: float, p: float,
+    unit: float,
+) -> dict[str, Any]:  # fmt: skip
     return {
         "where": line.where,
         "class": model.outputs[line.output],
@@ -392,7 +397,20 @@ def _record(
         "lower": low,
         "upper": high,
         "p": p,
+        "unit": unit,
     }
+
+
+def _unit(tree: Tree, line: Line, rows: Sequence[LeafRows]) -> float:
+    """A step that compares terms: one standard deviation of a number below the node, or 1."""
+    terms = tree.terms
+    numbers = [*terms.first_term[~terms.is_category], *range(terms.first_hinge_term, terms.n_terms)]
+    below = [own for own in rows if line.node in nodes_above(tree, own.leaf)]
+    if not below or not line.terms or line.terms[0] not in numbers:
+        return 1.0
+    parameter = Parameter(line.node, line.terms, ())
+    values = np.concatenate([own.columns([parameter])[:, 0] for own in below])
+    return mean_and_spread(values, np.concatenate([own.weight for own in below]))[1]
 
 
 def _below(model: FittedModel, rows: Sequence[LeafRows], nodes: set[int]) -> list[LeafRows]:

@@ -15,6 +15,7 @@ from glassleaf.checks import row_weights
 from glassleaf.errors import describe
 from glassleaf.explanations import words
 from glassleaf.explanations.comparison import Comparison
+from glassleaf.explanations.estimates import read_estimates
 from glassleaf.explanations.explain import explain
 from glassleaf.explanations.formulas import (
     SCALES_INTRO,
@@ -40,7 +41,7 @@ from glassleaf.explanations.targets import target_of_output
 from glassleaf.show.report.prose import compared_texts, interval_text, score_text, value_text
 from glassleaf.show.report.scores import ReportedScore
 from glassleaf.show.settings import changed_parameters
-from glassleaf.show.text.markdown import escaped, shared_formula, table
+from glassleaf.show.text.markdown import escaped, estimates_table, shared_formula, table
 from glassleaf.show.text.model import check_max_terms, target_text, training_range_text
 from glassleaf.tree.fitted import FittedModel, fitted_model
 
@@ -189,6 +190,7 @@ def model_card(
     scores: Mapping[str, float] | Sequence[ReportedScore] | None = None,
     comparison: Sequence[Comparison] = (),
     groups: Sequence[GroupScores] = (),
+    inference: Any = None,
     max_terms: int | None = None,
 ) -> str:
     """A model card in Markdown: what the model is, what it says, how well, for whom.
@@ -205,6 +207,8 @@ def model_card(
         From ``compare``: a challenger on the same rows.
     groups : sequence of GroupScores, default=()
         From ``group_scores``.
+    inference : pandas.DataFrame or None, default=None
+        From ``glassleaf.inference``: coefficients with standard errors and intervals.
     max_terms : int or None, default=None
         Terms of every formula that are written down, the most influential first; None: all.
 
@@ -226,6 +230,7 @@ def model_card(
         + _comparison_part(comparison)
         + _group_part(groups),
         "## What it says\n\n" + _leaf_part(explanation, max_terms),
+        *_coefficient_part(inference),
         "## Features\n\n" + _feature_part(explanation),
         "## Limits and risks\n\n"
         + (escaped(limits, 10_000) or open_question)
@@ -338,6 +343,13 @@ def _leaf_part(explanation: ModelExplanation, max_terms: int | None) -> str:
     if scales:
         out += f"\n\n{escaped(SCALES_INTRO, 500)}:\n\n" + "\n".join(scales)
     return out
+
+
+def _coefficient_part(given: Any) -> list[str]:
+    """Coefficients with intervals, if they are given."""
+    if given is None:
+        return []
+    return [f"## Coefficients\n\n{estimates_table(read_estimates(given))}"]
 
 
 def _feature_part(explanation: ModelExplanation) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from problems import CURVED, FORMS, KINDS, fitted, later
 
-from glassleaf import ModelTreeClassifier, explain
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, inference
 from glassleaf.explanations.scores import net_benefit
 from glassleaf.show.plots import regions
 
@@ -20,6 +20,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 
 from glassleaf.show.plots import (  # noqa: E402
     CalibrationDisplay,
+    CoefficientDisplay,
     CurveDisplay,
     DecisionCurveDisplay,
     DependenceDisplay,
@@ -50,6 +51,9 @@ DISPLAYS = {
         model, X, "t", max_rows=50, ax=ax
     ),
     "calibration": lambda model, X, y, ax: CalibrationDisplay.from_estimator(model, X, y, ax=ax),
+    "coefficients": lambda model, X, y, ax: CoefficientDisplay.from_estimator(
+        model, later(X), y, ax=ax
+    ),
     "lift": lambda model, X, y, ax: LiftDisplay.from_estimator(model, X, y, ax=ax),
 }
 
@@ -437,3 +441,22 @@ def test_what_a_path_needs(rng):
         PathDisplay.from_estimator(model)
     with pytest.raises(ValueError, match="both X and y"):
         PathDisplay.from_estimator(model, X)
+
+
+def test_coefficients_are_those_of_the_table_in_units_that_compare(rng):
+    X = pd.DataFrame({"a": rng.normal(size=600), "b": 1000 * rng.normal(size=600)})
+    y = np.where(X["a"] > 0, 1.0, 3.0) * X["b"] / 1000 + rng.normal(size=600)
+    model = ModelTreeRegressor(max_depth=1, honest=0.5).fit(X, y)
+    table = inference(model, X, y, coverage=0.9)
+    display = CoefficientDisplay.from_inference(table)
+    shown = table[table["term"] != "constant"]
+    points = [line.get_xdata() for line in display.ax_.lines if line.get_marker() == "o"]
+    units = np.array([table.attrs["unit"][k] for k in shown.index])
+    np.testing.assert_allclose(np.ravel(points), shown["estimate"] * units)
+    assert units.min() > 500
+    labels = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert labels == ["all rows", "b", shown["where"].iloc[-1], "b"]
+    assert "90%" in display.ax_.get_xlabel()
+    assert len(CoefficientDisplay.from_inference(table[:2]).ax_.get_yticks()) == 2
+    with pytest.raises(TypeError, match="a table that glassleaf.inference returned"):
+        CoefficientDisplay.from_inference(X)

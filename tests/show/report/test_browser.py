@@ -12,10 +12,10 @@ import needed
 import numpy as np
 import pytest
 import zoo
-from problems import FORMS, fitted
+from problems import FORMS, fitted, later
 from reports import HOSTILE, hostile_model, labeled_rows, report_of
 
-from glassleaf import explain, learning_curve, optimism
+from glassleaf import explain, inference, learning_curve, optimism
 
 ROWS = 200
 TYPED = 12  # of these, key by key
@@ -253,6 +253,19 @@ def test_every_bent_feature_is_drawn_once(opened):
     assert page.locator('nav a[href="#bends"]').count() == 1
     plain, X, y = fitted("squared_error")
     assert opened(plain.report(X, y)).locator("#bends").count() == 0
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
+def test_coefficients_are_shown_if_they_are_given(opened, kind):
+    model, X, y = fitted(kind)
+    table = inference(model, later(X), y)
+    page = opened(model.report(X, y, inference=table))
+    assert page.locator('nav a[href="#estimates"]').count() == 1
+    assert page.locator("#estimates tbody tr").count() == len(table)
+    drawn = table[(table["term"] != "constant") & table["lower"].notna()]
+    assert page.locator("#estimates .interval .point").count() == len(drawn)
+    assert page.locator("#estimates li").count() == len(table.attrs["notes"])
+    assert opened(model.report(X, y)).locator("#estimates").count() == 0
 
 
 def test_a_limit_of_the_score_is_a_part_of_its_own(opened):

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import zoo
-from problems import FORMS, fitted
+from problems import FORMS, fitted, later
 from reports import HOSTILE, hostile_model, labeled_rows, report_of
 from sklearn import metrics
 
 import glassleaf
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, inference
 from glassleaf.explanations import scores
 from glassleaf.explanations.effect_lines import direction, effect_line
 from glassleaf.explanations.scores import intervals
@@ -618,3 +618,17 @@ def test_rows_of_the_fit_are_noticed(kind):
         other = X.assign(a=X["a"] + 1e-3)
         assert not model.report(other, target, given).contents.seen
         assert not model.report(X.iloc[:790], target[:790]).contents.seen
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "multiclass"])
+def test_coefficients_have_a_part_if_they_are_given(kind):
+    model, X, y = fitted(kind)
+    table = inference(model, later(X), y)
+    report = model.report(X, y, inference=table)
+    assert (
+        "## Coefficients" in report.markdown() and table.attrs["notes"][0][:40] in report.markdown()
+    )
+    lines = json.loads(report.json())["estimates"]["lines"]
+    assert [line["term"] for line in lines] == table["term"].tolist()
+    assert [line["value"] for line in lines] == table["estimate"].replace(np.nan, None).tolist()
+    assert "## Coefficients" not in model.report(X, y).markdown()

@@ -4,6 +4,7 @@ A display holds explanations (see ``glassleaf.explanations``) and draws them; it
 matplotlib is imported when something is drawn.
 """
 
+from glassleaf.show.plots.coefficients import CoefficientDisplay
 from glassleaf.show.plots.curves import CurveDisplay
 from glassleaf.show.plots.decisions import DecisionCurveDisplay
 from glassleaf.show.plots.dependence import DependenceDisplay
@@ -17,6 +18,7 @@ from glassleaf.show.plots.trees import TreeDisplay
 
 __all__ = [
     "CalibrationDisplay",
+    "CoefficientDisplay",
     "CurveDisplay",
     "DecisionCurveDisplay",
     "DependenceDisplay",

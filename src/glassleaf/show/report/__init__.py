@@ -83,6 +83,7 @@ def make_report(
     challenger: Any = None,
     optimism: Sequence[Optimism] = (),
     learning_curve: LearningCurve | None = None,
+    inference: Any = None,
 ) -> Report:
     """Gather the report of a model on test rows or, if ``seen``, on those of its fit.
 
@@ -93,7 +94,7 @@ def make_report(
     contents = gather(
         model, settings, samples, target=target, title=title, date=date,
         seen=_seen_names(seen, samples), challenger=challenger, optimism=optimism,
-        learning_curve=learning_curve,
+        learning_curve=learning_curve, inference=inference,
     )  # fmt: skip
     try:
         steps = tuple(map(plain_model, step_models(model).values()))

@@ -69,6 +69,19 @@ function plainBar(share, className) {
   return h("span", { class: "bars", "aria-hidden": "true" }, bar);
 }
 
+/* An interval with its point, between the two ends that all of them share; a line marks 0. */
+function intervalBar([low, value, high], [first, last]) {
+  const place = (x) => 100 * (x - first) / (last - first) + "%";
+  const span = h("span", { class: "span " + (low <= 0 && high >= 0 ? "none" : "up") });
+  const point = h("span", { class: "point " + (low <= 0 && high >= 0 ? "none" : "up") });
+  const zero = h("span", { class: "zero" });
+  span.style.left = place(low);
+  span.style.width = 100 * (high - low) / (last - first) + "%";
+  point.style.left = place(value);
+  zero.style.left = place(0);
+  return h("span", { class: "bars interval", "aria-hidden": "true" }, zero, span, point);
+}
+
 /* Pictures of equal axes. */
 const SQUARE = { width: 340, height: 300, edge: { left: 56, right: 20 } };
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from glassleaf._version import __version__
 from glassleaf.errors import describe
+from glassleaf.explanations.estimates import Estimates, read_estimates
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.explanations.refits import LearningCurve, Optimism
@@ -65,6 +66,7 @@ class Contents(JsonData):
     it was given, or empty. ``seen`` says that the model was fitted on the rows: they do not test
     it. ``steps`` tell the model by one formula and what differs, and some of the path to compare it
     with; empty where leaves share nothing.
+    ``estimates`` are the coefficients with their intervals, None where they were not given.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -88,6 +90,7 @@ class Contents(JsonData):
     typical: tuple[Any, ...]
     examples: tuple[Example, ...]
     steps: tuple[ReportedStep, ...]
+    estimates: Estimates | None
     model: ModelExplanation
 
 
@@ -103,6 +106,7 @@ def gather(
     challenger: Any,
     optimism: Sequence[Optimism],
     learning_curve: LearningCurve | None,
+    inference: Any,
 ) -> Contents:
     """Explain the model, and score it on the rows of all samples; the last one is looked into.
 
@@ -156,6 +160,7 @@ def gather(
         typical=_typical(model, rows.matrix),
         examples=_examples(model, explanation, rows),
         steps=reported_steps(model, explanation, rows.matrix, rows.truth, rows.weight),
+        estimates=None if inference is None else read_estimates(inference),
         model=explanation,
     )
 

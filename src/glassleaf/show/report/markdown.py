@@ -19,7 +19,7 @@ from glassleaf.show.report.contents import Contents
 from glassleaf.show.report.data_notes import FeatureNote
 from glassleaf.show.report.leaves import LeafOnTest
 from glassleaf.show.report.validation import Challenger
-from glassleaf.show.text.markdown import escaped, shared_formula, table
+from glassleaf.show.text.markdown import escaped, estimates_table, shared_formula, table
 from glassleaf.show.text.model import target_text, training_range_text
 
 # Points of the decision curve that are listed.
@@ -32,6 +32,7 @@ def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
         f"# {escaped(contents.title, 200)}",
         "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
         *_model(contents),
+        *_estimates(contents),
         _part(contents, "Scores", "scores", _scores(contents)),
         *_classes(contents),
         _part(contents, "Calibration", "calibration", _calibration(contents)),
@@ -53,6 +54,14 @@ def _model(contents: Contents) -> list[str]:
     body = f"{shared_formula(contents.model)}\n\n{link}."
     scales = _scales(contents, None)
     return [_part(contents, "Model", "model", "\n\n".join([body, *scales]))]
+
+
+def _estimates(contents: Contents) -> list[str]:
+    """Coefficients with intervals, if they were given."""
+    if contents.estimates is None:
+        return []
+    body = estimates_table(contents.estimates)
+    return [_part(contents, "Coefficients", "estimates", body)]
 
 
 def _part(contents: Contents, title: str, intro: str, body: str) -> str:

@@ -47,6 +47,11 @@ _INTRO = {
     "model": "What the model says of all rows, and below every question what differs for the rows"
     " that answer like this. The score of a row is the formula for all rows plus all that differs"
     " on its way.",
+    "estimates": "How well the rows know the coefficients. Below 'all rows' stands the formula for"
+    " all rows; below a rule, what differs there, and p says how often chance alone differs so"
+    " much.",
+    "points": "Points and lines are for one standard deviation of a number, or for being of a"
+    " category, so that they compare; grey ones may be 0.",
     "steps": "One fit gave models of many lengths, and this is one of them; the slider shows more."
     " The validated loss is that of rows on which a model of this length was not learned (± how far"
     " its distance to the best may be off). The drawn tree and the path of the what-if row in it"

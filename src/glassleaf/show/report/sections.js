@@ -85,6 +85,21 @@ function leafSection(view, onLeaf) {
       : [leaf.target, leaf.test.target, leaf.test.prediction].map((of) => predicted(view, of[view.positive])))])));
 }
 
+/* Coefficients with their intervals, where they were given. */
+function estimateSection(view) {
+  const { coverage, has_classes, lines, notes } = view.estimates;
+  const all = lines.flatMap((line) => line.ends || []).concat(0);
+  const range = [Math.min(...all), Math.max(...all)];
+  const header = ["where", ...(has_classes ? ["class"] : []), "term", { text: "estimate", number: true },
+    { text: "standard error", number: true }, { text: coverage + " interval", number: true },
+    { text: "p", number: true }, ""];
+  return section("estimates", "Coefficients", view.intro.estimates, table("Coefficients", header,
+    lines.map((line) => [h("span", { class: "long" }, line.where), ...(has_classes ? [named(line.class)] : []),
+      h("span", { class: "long" }, line.term), line.estimate ?? "none", line.error ?? "none", line.interval,
+      line.p, line.ends ? intervalBar(line.ends, range) : ""])),
+  h("p", { class: "quiet" }, view.intro.points), h("ul", {}, notes.map((note) => h("li", {}, note))));
+}
+
 function featureSection(view) {
   const largest = Math.max(...view.features.map((feature) => feature.effect), 1e-12);
   return section("features", "Features", view.intro.features, table("Features",

@@ -24,6 +24,7 @@ from glassleaf.explanations.formulas import (
     scale_texts,
     strongest_summands,
 )
+from glassleaf.explanations.inference import CONSTANT
 from glassleaf.explanations.json_data import json_ready
 from glassleaf.explanations.model import (
     Candidate,
@@ -79,6 +80,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
         "validation": _validation(contents),
         "features": [_feature(contents, feature) for feature in _by_importance(model)],
         "steps": [_step(contents, step) for step in contents.steps],
+        "estimates": _estimates(contents),
         "nodes": [_node(model, node) for node in drawn_nodes(model)],
         "leaves": _leaves(contents),
         "scales": {"intro": f"{SCALES_INTRO}.", "texts": _scales(model)},
@@ -94,6 +96,33 @@ def page_view(contents: Contents) -> dict[str, Any]:
     }
     ready: dict[str, Any] = json_ready(view)
     return ready
+
+
+def _estimates(contents: Contents) -> dict[str, Any] | None:
+    """Coefficients with intervals; points and ends are in units that compare."""
+    found = contents.estimates
+    if found is None:
+        return None
+    return {
+        "coverage": found.coverage_text,
+        "has_classes": any(line.output for line in found.lines),
+        "notes": found.notes,
+        "lines": [
+            {
+                "where": line.where,
+                "class": words.name(line.output) if line.output else "",
+                "term": line.term,
+                "estimate": None if np.isnan(line.value) else words.number(line.value, 4),
+                "error": None if np.isnan(line.error) else words.number(line.error, 3),
+                "interval": line.interval_text,
+                "p": line.p_text,
+                "ends": None
+                if line.term == CONSTANT or np.isnan(line.low)
+                else [line.unit * end for end in (line.low, line.value, line.high)],
+            }
+            for line in found.lines
+        ],
+    }
 
 
 def _outputs(model: ModelExplanation) -> list[str]:

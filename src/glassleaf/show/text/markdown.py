@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from glassleaf.explanations import words
 from glassleaf.explanations.differences import differences
+from glassleaf.explanations.estimates import Estimates
 from glassleaf.explanations.formulas import fills_text, limit_texts
 from glassleaf.explanations.model import ModelExplanation
 
@@ -30,6 +33,28 @@ def shared_formula(explanation: ModelExplanation) -> str:
         lines.append(f"{'  ' * own.depth}- **{escaped(own.where, 500)}**, {who}: {said}")
     notes = [*limit_texts(explanation), fills_text(explanation)]
     return "\n\n".join(["\n".join(lines), *(escaped(note, 2000) for note in notes if note)])
+
+
+def estimates_table(found: Estimates) -> str:
+    """Coefficients with standard errors and intervals, and what has to be said of them."""
+    has_classes = any(line.output for line in found.lines)
+    rows = [
+        [
+            escaped(line.where, 500),
+            *([escaped(line.output)] if has_classes else []),
+            escaped(line.term, 200),
+            "none" if np.isnan(line.value) else words.number(line.value, 4),
+            "none" if np.isnan(line.error) else words.number(line.error, 3),
+            line.interval_text,
+            escaped(line.p_text),
+        ]
+        for line in found.lines
+    ]
+    of_class = ["class"] if has_classes else []
+    interval = f"{found.coverage_text} interval"
+    header = ["where", *of_class, "term", "estimate", "standard error", interval, "p"]
+    notes = "\n".join(f"- {escaped(note, 2000)}" for note in found.notes)
+    return f"{table(header, rows)}\n\n{notes}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
