@@ -288,3 +288,40 @@ def test_a_node_without_events_gets_half_an_event():
 def test_targets_out_of_range_are_refused(name, y):
     with pytest.raises(ValueError, match=name):
         REGRESSION_LOSSES[name]().check_target(np.array(y))
+
+
+# --- what rows tell ------------------------------------------------------------------------------
+
+
+@every_loss
+def test_curvature_is_the_second_derivative_itself(name):
+    """Also far on the wrong side, where ``derivatives`` may bound it."""
+    loss, y, raw = make_rows(name, spread=5.0)
+    found = hessians(loss, loss.curvature(y, raw))
+    for k, step in directions(loss, raw):
+        ahead, behind = (loss.derivatives(y, raw + sign * 1e-6 * step)[1] for sign in (1, -1))
+        slope = ((ahead - behind) / 2e-6).reshape(len(y), -1)
+        near = np.isclose(found[:, k], slope, rtol=1e-4, atol=1e-6).all(axis=1)
+        assert near.mean() > 0.99  # but for a row at the very bend
+
+
+@pytest.mark.parametrize("name", ["squared_error", "poisson", "gamma", "binary"])
+def test_information_is_expected_curvature(name):
+    loss, rng = LOSSES[name], np.random.default_rng(0)
+    raw = np.full(200_000, 0.7)
+    y = {
+        "squared_error": lambda: raw + rng.normal(size=len(raw)),
+        "poisson": lambda: rng.poisson(np.exp(raw)).astype(float),
+        "gamma": lambda: rng.gamma(2.0, np.exp(raw) / 2),
+        "binary": lambda: (rng.random(len(raw)) < 1 / (1 + np.exp(-raw))).astype(float),
+    }[name]()
+    assert np.isclose(loss.information(y, raw).mean(), loss.curvature(y, raw).mean(), rtol=0.01)
+    if not loss.has_dispersion:  # the variance of the slope is the information
+        slope = loss.derivatives(y, raw)[1]
+        assert np.isclose(slope.var(), loss.information(y, raw).mean(), rtol=0.02)
+
+
+def test_huber_tells_as_much_as_rows_are_near():
+    y, raw = np.array([0.0, 0.0, 0.0, 9.0]), np.zeros(4)
+    assert Huber(delta=1.0).information(y, raw).tolist() == [0.75] * 4
+    assert Huber(delta=1.0).curvature(y, raw).tolist() == [1.0, 1.0, 1.0, 0.0]

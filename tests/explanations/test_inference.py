@@ -10,7 +10,7 @@ from one_regression import design, rows
 from problems import KINDS, later
 from problems import fitted as problem
 
-from benchmarks.coverage import DESIGNS, coverage
+from benchmarks.coverage import coverage
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, inference, load
 from glassleaf.explanations.inference import NAIVE
 from glassleaf.losses import Huber
@@ -281,7 +281,7 @@ def test_rows_that_the_tree_was_grown_on_lead_to_a_warning(rng, honest):
 
 def test_intervals_of_honest_models_hold_and_others_do_not():
     """Seeds are fixed; benchmarks/coverage.py has more designs and runs."""
-    honest, naive = (coverage(DESIGNS["normal"], 30, share) for share in (0.5, None))
+    honest, naive = (coverage("normal", 30, share) for share in (0.5, None))
     assert honest.total > 100 and naive.total > 100
     assert 0.92 < honest.share < 0.98
     assert naive.share < 0.88

@@ -360,7 +360,7 @@ def _estimates(
     parameters, mapping = _parameters(lines, len(model.outputs))
     used = sorted({term for line in lines for term in line.terms})
     own = rows_of_leaves(model.tree, rows.matrix, rows.y, rows.weight, used, rows.group)
-    own = _below(model, own, {line.node for line in lines})
+    own = _below(own, {line.node for line in lines})
     if not own:
         records = [_record(model, line, *[np.nan] * 6) for line in lines]
         return records, [f"There are no rows in {lines[0].where}."]
@@ -413,7 +413,7 @@ def _unit(tree: Tree, line: Line, rows: Sequence[LeafRows]) -> float:
     return mean_and_spread(values, np.concatenate([own.weight for own in below]))[1]
 
 
-def _below(model: FittedModel, rows: Sequence[LeafRows], nodes: set[int]) -> list[LeafRows]:
+def _below(rows: Sequence[LeafRows], nodes: set[int]) -> list[LeafRows]:
     """The rows of the leaves that a regression is about."""
     return [own for own in rows if 0 in nodes or own.leaf in nodes]
 

@@ -24,6 +24,7 @@ from glassleaf.tables.table import Table, raw_matrix
 from glassleaf.tree.complexity import held_hinges
 from glassleaf.tree.path import INTERCEPT, Path, Step
 from glassleaf.tree.regression import (
+    ROWS_AT_ONCE,
     Estimated,
     LeafRows,
     Parameter,
@@ -216,7 +217,8 @@ def _estimated_leaves(tree: Tree, rows: _Aside) -> Tree:
     coef = tree.coef.reshape(tree.node_count, n_outputs, -1).copy()
     intercept = tree.intercept.reshape(tree.node_count, n_outputs).copy()
     low, high = tree.score_low.copy(), tree.score_high.copy()
-    for own in rows.of_leaves(tree, range(tree.terms.n_terms)):
+    used = np.flatnonzero((coef != 0).any(axis=(0, 1))).tolist()
+    for own in rows.of_leaves(tree, used):
         output, term = np.nonzero(coef[own.leaf])
         parameters = [
             Parameter(own.leaf, terms, tuple(np.eye(n_outputs)[k].tolist()))
@@ -253,11 +255,13 @@ def _described(tree: Tree, rows: _Aside) -> Tree:
     target = _targets(rows, record.target.reshape(tree.node_count, -1).shape[1])
     sums = np.zeros((tree.node_count, 2 + 2 * n_terms + len(pairs) + target.shape[1]))
     for leaf in np.unique(leaves).tolist():
-        here = leaves == leaf
-        away = leaf_terms(tree, rows.matrix[here], leaf) - center
-        products = away[:, pairs[:, 0]] * away[:, pairs[:, 1]]
-        own = np.column_stack([np.ones(len(away)), away, away**2, products, target[here]])
-        sums[leaf] = np.append(len(away), rows.weight[here] @ own)
+        here = np.flatnonzero(leaves == leaf)
+        for first in range(0, len(here), ROWS_AT_ONCE):
+            some = here[first : first + ROWS_AT_ONCE]
+            away = leaf_terms(tree, rows.matrix[some], leaf) - center
+            products = away[:, pairs[:, 0]] * away[:, pairs[:, 1]]
+            own = np.column_stack([np.ones(len(away)), away, away**2, products, target[some]])
+            sums[leaf] += np.append(len(away), rows.weight[some] @ own)
     for node in np.flatnonzero(tree.left != LEAF)[::-1].tolist():  # children come after parents
         sums[node] = sums[tree.left[node]] + sums[tree.right[node]]
     n_samples, weight = sums[:, 0].astype(np.int64), sums[:, 1]

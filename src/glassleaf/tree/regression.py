@@ -26,7 +26,8 @@ Bools = NDArray[np.bool_]
 # A column of which a smaller share is its own follows from the columns before it.
 _OWN_SHARE = 1e-9
 _MOST_STEPS = 60
-_ROWS_AT_ONCE = 1 << 15
+# Rows whose terms, or gradients by all parameters, are held at a time.
+ROWS_AT_ONCE = 1 << 15
 _MOST_HALVINGS = 40
 # Newton's method ends where a step would lower the loss by less than this share of it, and has
 # failed if a step still would by more than the second one.
@@ -98,9 +99,11 @@ def rows_of_leaves(
     place = {term: k for k, term in enumerate(used)}
     out = []
     for leaf in np.unique(nodes).tolist():
-        here = nodes == leaf
-        terms = np.ones((int(here.sum()), len(used) + 1))
-        terms[:, :-1] = leaf_terms(tree, matrix[here], leaf)[:, list(used)]
+        here = np.flatnonzero(nodes == leaf)
+        terms = np.ones((len(here), len(used) + 1))
+        for first in range(0, len(here), ROWS_AT_ONCE):
+            some = slice(first, first + ROWS_AT_ONCE)
+            terms[some, :-1] = leaf_terms(tree, matrix[here[some]], leaf)[:, list(used)]
         own = None if group is None else group[here]
         out.append(LeafRows(leaf, terms, place, y[here], weight[here], own))
     return out
@@ -292,8 +295,8 @@ class Regression:
             if block.group is not None:
                 np.add.at(sums, (block.group[:, None], block.place), scores)
                 continue
-            for first in range(0, len(scores), _ROWS_AT_ONCE):
-                some = scores[first : first + _ROWS_AT_ONCE]
+            for first in range(0, len(scores), ROWS_AT_ONCE):
+                some = scores[first : first + ROWS_AT_ONCE]
                 wide = np.zeros((len(some), self.n_parameters))
                 wide[:, block.place] = some
                 yield wide
@@ -369,15 +372,16 @@ def _independent(root: Floats) -> Bools:
     array([ True,  True, False])
     """
     kept = np.zeros(root.shape[1], dtype=np.bool_)
-    basis = np.zeros_like(root)
+    basis, rank = np.zeros_like(root, order="F"), 0
     for k, column in enumerate(root.T):
-        own = column.copy()
+        own, before = column.copy(), basis[:, :rank]
         for _ in range(2):
-            own -= basis[:, kept] @ (basis[:, kept].T @ own)
+            own -= before @ (before.T @ own)
         size, whole = np.linalg.norm(own), np.linalg.norm(column)
         if size > _OWN_SHARE * whole:
             kept[k] = True
-            basis[:, k] = own / size
+            basis[:, rank] = own / size
+            rank += 1
     return kept
 
 
