@@ -359,8 +359,10 @@ def _estimates(
     """The rows of the table of one regression, and what has to be said of them."""
     parameters, mapping = _parameters(lines, len(model.outputs))
     used = sorted({term for line in lines for term in line.terms})
-    own = rows_of_leaves(model.tree, rows.matrix, rows.y, rows.weight, used, rows.group)
-    own = _below(own, {line.node for line in lines})
+    own = rows_of_leaves(
+        model.tree, rows.matrix, rows.y, rows.weight, used, rows.group,
+        below={line.node for line in lines},
+    )  # fmt: skip
     if not own:
         records = [_record(model, line, *[np.nan] * 6) for line in lines]
         return records, [f"There are no rows in {lines[0].where}."]
@@ -411,11 +413,6 @@ def _unit(tree: Tree, line: Line, rows: Sequence[LeafRows]) -> float:
     parameter = Parameter(line.node, line.terms, ())
     values = np.concatenate([own.columns([parameter])[:, 0] for own in below])
     return mean_and_spread(values, np.concatenate([own.weight for own in below]))[1]
-
-
-def _below(rows: Sequence[LeafRows], nodes: set[int]) -> list[LeafRows]:
-    """The rows of the leaves that a regression is about."""
-    return [own for own in rows if 0 in nodes or own.leaf in nodes]
 
 
 def _joined(rows: Sequence[LeafRows]) -> tuple[Floats, Floats]:

@@ -93,12 +93,15 @@ def rows_of_leaves(
     weight: Floats,
     used: Sequence[int],
     group: Ints | None = None,
+    below: set[int] | None = None,
 ) -> list[LeafRows]:
-    """The rows of a raw matrix by leaf, with the terms that are used."""
+    """The rows of a raw matrix by leaf, with the terms that are used; or those below some nodes."""
     nodes = tree.apply(matrix)
     place = {term: k for k, term in enumerate(used)}
     out = []
     for leaf in np.unique(nodes).tolist():
+        if below is not None and not below & nodes_above(tree, leaf):
+            continue
         here = np.flatnonzero(nodes == leaf)
         terms = np.ones((len(here), len(used) + 1))
         for first in range(0, len(here), ROWS_AT_ONCE):
