@@ -48,6 +48,8 @@ class Loss(ABC):
     is_overdispersed: bool = False
     # Whether how far targets vary around a model is a number of its own, to be estimated.
     has_dispersion: bool = False
+    # The power of their mean that the spread of targets grows with; not 0: none is negative.
+    spread_power: float = 0.0
     # The name of the link, for explanations and exports: identity, log, logit, softmax, or custom.
     link: str = "identity"
     # Of two classes with one score: which of the sorted labels a higher score speaks for.
@@ -204,6 +206,7 @@ class Poisson(Loss):
 
     link = "log"
     is_overdispersed = True
+    spread_power = 0.5
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
@@ -235,6 +238,7 @@ class Gamma(Loss):
 
     link = "log"
     has_dispersion = True
+    spread_power = 1.0
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True

@@ -54,6 +54,6 @@ def test_the_page_shows_what_is_printed(call: Call, monkeypatch: pytest.MonkeyPa
     lines[4] = re.sub(r"^([^,]*),[^,]*", r"\1,forty", lines[4])
     Path("bad.csv").write_text("".join(lines))
     found = screens(PAGE.read_text(encoding="utf-8"))
-    assert len(found) == 11
+    assert len(found) == 12
     for command, said in sorted(found, key=lambda one: one[0] != FIT):  # the model comes first
         assert comparable(printed(call, command)) == comparable(said), command

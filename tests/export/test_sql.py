@@ -16,6 +16,7 @@ from glassleaf import explain
 from glassleaf.errors import ExportError
 from glassleaf.export import to_sql
 from glassleaf.export.sql import DIALECTS, number
+from glassleaf.tree.coverage import NotCalibratedError
 from glassleaf.tree.fitted import fitted_model
 
 duckdb = needed.module("duckdb")
@@ -108,6 +109,34 @@ def test_the_expression_is_what_predict_says(engine, dialect, kind):
     if len(classes) == 2:
         default = base.expression(to_sql(case.model, dialect=dialect))
         np.testing.assert_array_equal(default, all_found[fitted_model(case.model).positive_class])
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
+def test_intervals_are_those_of_predict_interval(engine, dialect, loss, rng):
+    table = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"])
+    y = rng.gamma(3.0, np.exp(table["a"] * np.where(table["b"] > 0, 1, -1)))
+    model = ModelTreeRegressor(loss=loss, max_depth=1).fit(table[:300], y[:300])
+    model.calibrate(table[300:], y[300:])
+    base = engine(table)
+    base.run(to_sql(model, dialect=dialect, table=TABLE, prefix="p_", interval=0.9))
+    found = base.ask("SELECT p_lower, p_upper FROM scored ORDER BY id")
+    np.testing.assert_allclose(
+        np.array(found, dtype=float), model.predict_interval(table, 0.9), rtol=1e-11, atol=1e-11
+    )
+
+
+def test_intervals_that_cannot_be_written(rng):
+    X = rng.normal(size=(100, 2))
+    model = ModelTreeRegressor().fit(X, X[:, 0])
+    with pytest.raises(NotCalibratedError, match="calibrate"):
+        to_sql(model, table="t", interval=0.9)
+    model.calibrate(X, X[:, 0])
+    with pytest.raises(ExportError, match="table"):
+        to_sql(model, interval=0.9)
+    with pytest.raises(ExportError, match="too few"):
+        to_sql(model, table="t", interval=0.995)
+    with pytest.raises(ExportError, match="regressor"):
+        to_sql(ModelTreeClassifier().fit(X, X[:, 0] > 0), table="t", interval=0.9)
 
 
 @pytest.mark.parametrize("kind", zoo.KINDS)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from glassleaf._version import __version__
 from glassleaf.cli import screen
+from glassleaf.cli.commands.calibrate import calibrate
 from glassleaf.cli.commands.demo import demo
 from glassleaf.cli.commands.evaluate import evaluate, report
 from glassleaf.cli.commands.explain import explain, show
@@ -79,5 +80,5 @@ def _commands(
     pass
 
 
-for _command in (fit, predict, evaluate, explain, report, export, show, path, demo):
+for _command in (fit, predict, calibrate, evaluate, explain, report, export, show, path, demo):
     app.command()(_command)

@@ -29,6 +29,7 @@ from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_backend, find_pieces
 from glassleaf.tables.content import group_texts, set_aside
+from glassleaf.tables.reading import check_has_rows
 from glassleaf.tables.table import Table, column_name, select_columns
 from glassleaf.tables.targets import row_groups
 from glassleaf.tree.complexity import Complexity, count_numbers
@@ -101,6 +102,13 @@ class ModelTree(Deployable, BaseEstimator):
             self.rounding_cost_ = trained.rounding_cost
         self._own(trained, target, table, roles.signs)
 
+    def _calibration_rows(self, X: Any, groups: Any) -> tuple[Table, NDArray[np.int64]]:
+        """Rows of a table in memory, and the group of each; without groups, its own."""
+        table = fitted_model(self).read(X)
+        check_has_rows(table)
+        group = row_groups(groups, table, np.arange(table.n_rows))
+        return table, np.arange(table.n_rows) if group is None else group
+
     @contextlib.contextmanager
     def _opened(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, numeric: bool
@@ -166,14 +174,16 @@ class ModelTree(Deployable, BaseEstimator):
         Returns
         -------
         estimator
-            A fitted one like this; this one stays as it is.
+            A fitted one like this, without calibration; this one stays as it is.
         """
         path = self._path()
         step = path.at(checks.whole_number("numbers", numbers, 1) or 1)
         out = copy.copy(self)
         out.set_params(max_numbers=int(numbers))
         given = {**self.model_.parameters, "max_numbers": int(numbers)}
-        out.model_ = replace(self.model_, tree=path.tree(step), parameters=given)
+        out.model_ = replace(
+            self.model_, tree=path.tree(step), parameters=given, intervals=None, scaling=None
+        )
         return out
 
     def _path(self) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn.base import ClassifierMixin
 
 from glassleaf.checks import named_or_object, row_weights
 from glassleaf.criteria import Criterion
-from glassleaf.errors import describe
+from glassleaf.errors import GlassleafError, describe
 from glassleaf.estimators.base import ModelTree, Target, all_or_nothing
+from glassleaf.estimators.calibrate import learn_scaling
 from glassleaf.losses import BinaryLogLoss, Loss, MulticlassLogLoss
 from glassleaf.rows.backends import Backend, total
 from glassleaf.rows.backends.engines import is_collection, lazily
@@ -25,7 +27,8 @@ from glassleaf.tables.targets import (
     class_labels,
     distinct_labels,
 )
-from glassleaf.tree.fitted import fitted_model
+from glassleaf.tree.complexity import shares_formula
+from glassleaf.tree.fitted import fitted_model, linear_model
 
 Floats = NDArray[np.float64]
 
@@ -415,6 +418,58 @@ default="from_dtype"
                 " >= 0, and at least two a positive one."
             )
         return np.asarray(weight * factor)
+
+    def calibrate(self, X: Any, y: ArrayLike, groups: ArrayLike | str | None = None) -> Self:
+        """Correct the probabilities by rows that the fit did not see.
+
+        The scores are multiplied by a slope and moved by a shift (of several classes, one shift
+        each), by which these rows lose least. Formulas, files and exports hold the result. Where
+        leaves share a formula, slope and shift are the same in all of them, so that they still do;
+        else each leaf with at least 200 rows, 50 of each class, has its own.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows that the model was not fitted on.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        groups : array-like of shape (n_samples,), or str, default=None
+            Which rows belong together, as in ``fit``. They count as one observation.
+
+        Returns
+        -------
+        self
+        """
+        model = linear_model(self)
+        if type(model.loss) not in (BinaryLogLoss, MulticlassLogLoss):
+            raise GlassleafError(
+                f"calibrate needs loss='log_loss'; this model has loss={describe(model.loss)}."
+            )
+        table, group = self._calibration_rows(X, groups)
+        numbers = self._known_classes(class_labels(y, table.n_rows))
+        nodes, raw = model.leaves_and_scores(table)
+        is_short = model.tree.training_record is not None and shares_formula(model.tree)
+        found = learn_scaling(model.tree, model.loss, nodes, raw, numbers, group, is_short)
+        self.model_ = replace(
+            model,
+            tree=found.applied(model.tree, shortens=is_short),
+            scaling=found.after(model.scaling),
+        )
+        return self
+
+    def _known_classes(self, labels: NDArray[Any]) -> Floats:
+        """The numbers of labels, all of which must be classes, and all classes among them."""
+        classes = self.classes_.tolist()
+        given = distinct_labels(labels)[0].tolist()
+        for label in given:
+            if label not in classes:
+                raise ValueError(f"y holds {label!r}, which is no class of this model.")
+        for label in classes:
+            if label not in given:
+                raise ValueError(f"y holds no {label!r}; calibrate needs rows of every class.")
+        place = {label: k for k, label in enumerate(classes)}
+        codes = np.array([place[label] for label in labels.tolist()])
+        return np.asarray(class_numbers(fitted_model(self).loss, self.classes_)[codes])
 
     @property
     def classes_(self) -> NDArray[Any]:

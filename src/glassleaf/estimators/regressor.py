@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn.base import RegressorMixin
 
 from glassleaf.checks import named_or_object, row_weights
 from glassleaf.criteria import Criterion
-from glassleaf.errors import describe
+from glassleaf.errors import describe, warn
 from glassleaf.estimators.base import ModelTree, Target, all_or_nothing
+from glassleaf.estimators.calibrate import learn_intervals
 from glassleaf.explanations import scores
 from glassleaf.losses import REGRESSION_LOSSES, Loss
 from glassleaf.rows.backends.engines import is_collection, lazily
@@ -20,6 +22,7 @@ from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_rows, is_partitioned, use_weighted
 from glassleaf.tables.reading import check_has_rows, read_table
 from glassleaf.tables.targets import numeric_target
+from glassleaf.tree.coverage import NotCalibratedError
 from glassleaf.tree.fitted import fitted_model
 
 Floats = NDArray[np.float64]
@@ -368,3 +371,61 @@ default="from_dtype"
         return scores.explained_deviance(
             loss, target, predicted, row_weights(sample_weight, len(predicted))
         )
+
+    def calibrate(self, X: Any, y: ArrayLike, groups: ArrayLike | str | None = None) -> Self:
+        """Learn from rows that the fit did not see how far predictions are off.
+
+        Afterwards there are intervals (``predict_interval``); predictions stay as they are.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows that the model was not fitted on: else intervals are too narrow.
+        y : array-like of shape (n_samples,)
+            Their true values.
+        groups : array-like of shape (n_samples,), or str, default=None
+            Which rows belong together, as in ``fit``. Rows of a group are one observation, and
+            intervals are those of a row of a new group.
+
+        Returns
+        -------
+        self
+        """
+        model = fitted_model(self)
+        table, group = self._calibration_rows(X, groups)
+        target = numeric_target(y, table.n_rows)
+        nodes, raw = model.leaves_and_scores(table)
+        prediction = model.loss.inverse_link(raw[:, 0])
+        found = learn_intervals(model.tree, model.loss, nodes, prediction, target, group)
+        self.model_ = replace(model, intervals=found)
+        return self
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+        """Intervals that hold the true value in a share of all cases; needs ``calibrate``.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            That share, above 0 and up to 0.999, rounded up to half a percent, beyond 0.99 to a
+            tenth. Infinite ends where there were too few calibration rows for it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The lower and the upper end.
+        """
+        model = fitted_model(self)
+        if model.intervals is None:
+            raise NotCalibratedError
+        if is_collection(X):
+            return lazily(lambda rows: self.predict_interval(rows, coverage), X, 2, np.float64)
+        nodes, raw = model.leaves_and_scores(model.read(X))
+        found = model.intervals.around(nodes, model.loss.inverse_link(raw[:, 0]), coverage)
+        n_endless = int(np.isinf(found).any(axis=1).sum())
+        if n_endless:
+            warn(
+                f"The intervals of {n_endless:,} of {len(found):,} rows have no end: a coverage of"
+                f" {coverage:g} needs {coverage / (1 - coverage):.0f} calibration rows or more."
+            )
+        return found

@@ -159,7 +159,7 @@ class ModelExplanation(JsonData):
     ``positive_class`` is the one of two classes whose log-odds the score is, else None.
     ``numbers`` counts what there is to read, by what it is. If the leaves ``share_formula``, it is
     shorter to say the formula for all rows, and at every node what differs from its parent's.
-    ``notes`` are sentences about columns; see ``notes``.
+    ``notes`` are sentences about columns and calibration; see ``notes``.
     """
 
     kind: str

@@ -1,17 +1,22 @@
-"""What a reader of the formulas should know of their columns.
+"""What a reader of the formulas should know of their columns, and of calibration.
 
 * Of columns that say nearly the same, formulas name one: which is left out for which.
 * A column whose effect in the formula for all rows goes one way, while by itself it goes with
   scores the other way.
+* What calibration rows said: how far predictions are off, or that scores were corrected.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.explanations import words
+from glassleaf.tree.calibration import Intervals, Scaling
 from glassleaf.tree.complexity import shares_formula
+from glassleaf.tree.coverage import place_of
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.tree import Tree
 
@@ -19,6 +24,9 @@ Floats = NDArray[np.float64]
 
 # A slope by itself that is less than this share of the formula's is none.
 _NO_SLOPE = 0.1
+# The coverage whose intervals are told, and for how many leaves each.
+_SHOWN_COVERAGE = 0.9
+_MOST_SHOWN = 8
 
 
 def twins(tree: Tree) -> dict[int, int]:
@@ -30,8 +38,8 @@ def twins(tree: Tree) -> dict[int, int]:
 
 
 def notes(model: FittedModel) -> tuple[str, ...]:
-    """Sentences about the columns of a model."""
-    return (*_left_out(model), *_against_themselves(model))
+    """Sentences about the columns of a model, and its calibration."""
+    return (*_left_out(model), *_against_themselves(model), *_calibrated(model))
 
 
 def _left_out(model: FittedModel) -> list[str]:
@@ -86,3 +94,46 @@ def _root_slopes(tree: Tree) -> Floats:
         low, high = pieces.min(axis=1), pieces.max(axis=1)
         out[:, column] = np.where(low >= 0, high, np.where(high <= 0, low, 0.0))
     return out
+
+
+# --- calibration ---------------------------------------------------------------------------------
+
+
+def _calibrated(model: FittedModel) -> list[str]:
+    if model.intervals is not None:
+        return [_errors(model, model.intervals)]
+    return [] if model.scaling is None else [_correction(model, model.scaling)]
+
+
+def _errors(model: FittedModel, intervals: Intervals) -> str:
+    place = place_of(intervals.level.tolist(), _SHOWN_COVERAGE)
+    found = [float(intervals.width[leaf, place]) for leaf in model.leaves]
+    unit = {0.0: "", 0.5: " times its square root", 1.0: " times itself"}.get(
+        intervals.power, f" times its power {intervals.power:g}"
+    )
+    return (
+        f"By {_observations(intervals.n_observations)}, {words.percent(_SHOWN_COVERAGE)} of true"
+        f" values lie no further from the prediction than {_by_leaf(found)}{unit}."
+    )
+
+
+def _correction(model: FittedModel, scaling: Scaling) -> str:
+    slopes = [float(scaling.slope[leaf]) for leaf in model.leaves]
+    return (
+        f"Probabilities are corrected by {_observations(scaling.n_observations)}: scores were"
+        f" multiplied by {_by_leaf(slopes)} and moved, which the formulas contain."
+    )
+
+
+def _observations(count: NDArray[np.int64]) -> str:
+    return f"{int(count.sum()):,} observations that the fit did not see"
+
+
+def _by_leaf(values: Sequence[float]) -> str:
+    """One number, or those of the leaves; of many leaves, the smallest and the largest."""
+    texts = [words.number(value, 3) for value in values]
+    if len(set(texts)) == 1:
+        return texts[0]
+    if len(texts) > _MOST_SHOWN:
+        return f"{words.number(min(values), 3)} to {words.number(max(values), 3)}, by leaf,"
+    return ", ".join(f"{text} (leaf {k})" for k, text in enumerate(texts, 1))

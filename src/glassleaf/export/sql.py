@@ -22,6 +22,7 @@ from glassleaf.errors import ExportError, describe
 from glassleaf.export.comments import in_comment
 from glassleaf.export.limits import portable_model
 from glassleaf.export.pieces import added_at, pieces
+from glassleaf.tree.coverage import NotCalibratedError, place_of
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
@@ -130,6 +131,7 @@ def to_sql(
     view: str = "scored",
     prefix: str = "",
     of: Any = None,
+    interval: float | None = None,
 ) -> str:
     """The tree as an SQL expression, or as a view of a table.
 
@@ -147,6 +149,9 @@ def to_sql(
         What the names of the view's own columns begin with.
     of : label, default=None
         Whose probability the expression is; None: that of the positive one of two classes.
+    interval : float, default=None
+        Of a calibrated regressor and with a table: the coverage of an interval, whose ends are then
+        the view's columns ``lower`` and ``upper``.
 
     Returns
     -------
@@ -156,7 +161,9 @@ def to_sql(
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={describe(dialect)} must be one of {', '.join(DIALECTS)}.")
     writer = _Writer(portable_model(estimator), DIALECTS[dialect], _maybe_truths(estimator))
-    return writer.expression(of) if table is None else writer.view(table, view, prefix)
+    if interval is not None and table is None:
+        raise ExportError("An interval is two columns, and an expression is one: pass table='...'.")
+    return writer.expression(of) if table is None else writer.view(table, view, prefix, interval)
 
 
 def _maybe_truths(estimator: Any) -> set[str]:
@@ -240,7 +247,7 @@ class _Writer:
         said = f"The probability of {in_comment(repr(model.classes[which]))}."
         return f"{self._comment([said])}\n{tree}"
 
-    def view(self, table: str, view: str, prefix: str) -> str:
+    def view(self, table: str, view: str, prefix: str, interval: float | None) -> str:
         """Sums first, in a query of its own, so that the tree is written once per sum."""
         name, model = self.dialect.name, self.model
         self.table = "t."
@@ -254,6 +261,12 @@ class _Writer:
         ]
         leaf = f"{self._tree(lambda leaf: str(leaf.node))} AS {name(prefix + 'leaf')}"
         results = self._results([f"s.{name(own)}" for own in names])
+        said = self._meanings(prefix)
+        if interval is not None:
+            at = f"s.{name(prefix + 'leaf')}"
+            results |= self._ends(results, f"s.{name(names[0])}", at, interval)
+            ends = " and ".join(in_comment(prefix) + own for own in ("lower", "upper"))
+            said.append(f"{ends} hold the true value in a share {interval:g} of all cases.")
         names += [f"{prefix}leaf", *(prefix + own for own in results)]
         taken = {column.name.lower() for column in model.columns} & {own.lower() for own in names}
         if taken:
@@ -261,10 +274,34 @@ class _Writer:
         shown = ",\n  ".join(f"{found} AS {name(prefix + own)}" for own, found in results.items())
         inner = ",\n  ".join([leaf, *sums])
         return (
-            f"{self._comment(self._meanings(prefix))}\n"
+            f"{self._comment(said)}\n"
             f"CREATE VIEW {name(view)} AS\nSELECT s.*,\n  {shown}\n"
             f"FROM (SELECT t.*,\n  {inner}\nFROM {name(table)} AS t) AS s"
         )
+
+    def _ends(
+        self, results: dict[str, str], raw: str, leaf: str, coverage: float
+    ) -> dict[str, str]:
+        """Both ends of an interval around the prediction."""
+        found = self.model.intervals
+        if self.model.classes is not None:
+            raise ExportError("A classifier has no intervals: interval is for a regressor.")
+        if found is None:
+            raise NotCalibratedError
+        place, prediction = place_of(found.level, coverage), results["prediction"]
+        if not all(isfinite(width[place]) for width in found.width.values()):
+            raise ExportError(
+                f"There were too few calibration rows for a coverage of {coverage:g}: intervals"
+                " have no end."
+            )
+        cases = (f"WHEN {node} THEN {number(own[place])}" for node, own in found.width.items())
+        half = f"CASE {leaf} {' '.join(cases)} END"
+        if not found.power:
+            return {"lower": f"{prediction} - {half}", "upper": f"{prediction} + {half}"}
+        in_units = self._limited(f"{number(found.power)} * {raw}", found.power * LARGEST_EXPONENT)
+        half = f"{half} * EXP({in_units})"
+        lower = f"{self.dialect.greatest}(0e0, {prediction} - {half})"
+        return {"lower": lower, "upper": f"{prediction} + {half}"}
 
     def _comment(self, lines: list[str]) -> str:
         head = f"/* A model tree, written by glassleaf {__version__} for {self.dialect.engine}."

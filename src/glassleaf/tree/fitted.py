@@ -16,6 +16,7 @@ from glassleaf.errors import GlassleafError, describe
 from glassleaf.losses import Loss
 from glassleaf.tables.reading import check_columns, read_table
 from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_pieces
+from glassleaf.tree.calibration import Intervals, Scaling
 from glassleaf.tree.path import Path
 from glassleaf.tree.tree import LEAF, Tree
 
@@ -45,6 +46,8 @@ class FittedModel:
     estimator: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     path: Path | None = None  # from the shortest model to the longest, where that was learned
+    intervals: Intervals | None = None  # what calibration rows said of numbers,
+    scaling: Scaling | None = None  # and of classes
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
@@ -117,11 +120,16 @@ class FittedModel:
 
     def scores(self, X: Any) -> Floats:
         """Raw scores of the rows of a table, shape (rows, outputs)."""
-        table = self.read(X)
+        return self.leaves_and_scores(self.read(X))[1]
+
+    def leaves_and_scores(self, table: Table) -> tuple[NDArray[np.int64], Floats]:
+        """The leaf of every row of a table, and its raw scores."""
+        nodes = np.empty(table.n_rows, dtype=np.int64)
         out = np.empty((table.n_rows, self.loss.n_outputs))
         for rows, matrix in raw_pieces(table, self.tree.columns):
-            out[rows] = self.raw(matrix)
-        return out
+            nodes[rows] = self.tree.apply(matrix)
+            out[rows] = self.tree.raw(matrix, nodes[rows])
+        return nodes, out
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """The leaf of every row of a table, as a position in the arrays of the tree."""

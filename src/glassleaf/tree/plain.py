@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
+from glassleaf.tree.coverage import PlainIntervals
 from glassleaf.tree.file.model_file import Document
 
 Label = str | int | float | bool
@@ -159,6 +160,7 @@ class PlainModel:
     named: bool
     positive: int = 1
     differences: tuple[PlainSum, ...] = ()
+    intervals: PlainIntervals | None = None
 
     @property
     def positive_class(self) -> Label | None:
@@ -216,7 +218,16 @@ def from_document(document: Document) -> PlainModel:
         "logit" if len(classes or ()) == 2 else "softmax"
     )
     positive = document["loss"].get("positive", 1)
-    return PlainModel(columns, nodes, link, classes, document["named"], positive)
+    intervals = _intervals(document) if "intervals" in document else None
+    return PlainModel(
+        columns, nodes, link, classes, document["named"], positive, intervals=intervals
+    )
+
+
+def _intervals(document: Document) -> PlainIntervals:
+    found, left = document["intervals"], document["tree"]["left"]
+    width = {node: tuple(found["width"][node]) for node, child in enumerate(left) if child < 0}
+    return PlainIntervals(tuple(found["level"]), width, float(found["power"]))
 
 
 def _column(document: Document, j: int) -> PlainColumn:

@@ -16,6 +16,7 @@ from glassleaf.errors import describe
 from glassleaf.tables.categories import CategoryCodes
 from glassleaf.tables.cells import is_missing
 from glassleaf.tree import plain
+from glassleaf.tree.coverage import NotCalibratedError
 from glassleaf.tree.file import model_file
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
@@ -90,6 +91,28 @@ class Scorer:
         float or list of float
         """
         return self._finish(self._sums(self._values(row))[1])
+
+    def predict_interval(self, row: Row, coverage: float = 0.9) -> tuple[float, float]:
+        """The interval that holds the true value in a share of all cases.
+
+        Parameters
+        ----------
+        row : sequence or mapping
+        coverage : float, default=0.9
+            That share; see ``ModelTreeRegressor.predict_interval``.
+
+        Returns
+        -------
+        tuple of float
+            The lower and the upper end.
+        """
+        if self.classes is not None:
+            raise TypeError("A classifier has no intervals; call the scorer itself.")
+        if self.model.intervals is None:
+            raise NotCalibratedError
+        node, sums = self._sums(self._values(row))
+        prediction: Any = self._finish(sums)
+        return self.model.intervals.around(prediction, node, coverage)
 
     def raw(self, row: Row) -> float | list[float]:
         """The leaf's score: log-odds of the positive class, logarithm, one score per class."""

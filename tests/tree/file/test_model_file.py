@@ -24,6 +24,7 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor, criteria, load, l
 from glassleaf.errors import ExportError, ModelFileError
 from glassleaf.estimators.load import from_text
 from glassleaf.tables.design import Terms
+from glassleaf.tree.calibration import Intervals, Scaling
 from glassleaf.tree.file.atomic import write_atomically
 from glassleaf.tree.file.json_schema import model_schema
 from glassleaf.tree.file.model_file import VERSION, parse
@@ -162,6 +163,65 @@ def test_a_shorter_model_is_saved_with_the_path(tmp_path):
     assert short.tree_ == model.at(numbers=8).tree_ and short.path_ == model.path_
 
 
+@pytest.fixture(scope="module")
+def calibrated():
+    """A regressor and a classifier, with rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    y = np.where(X[:, 0] > 0, X[:, 1], -X[:, 1]) + rng.normal(size=900)
+    number = ModelTreeRegressor().fit(X[:400], y[:400]).calibrate(X[400:], y[400:])
+    labels = 1 * (y > 0) + (y > 1)
+    kind = ModelTreeClassifier().fit(X[:400], labels[:400])
+    return number, kind.calibrate(X[400:], labels[400:]), X
+
+
+def test_calibration_comes_back(tmp_path, calibrated):
+    number, kind, X = calibrated
+    again = saved(number, tmp_path)
+    np.testing.assert_array_equal(again.predict_interval(X), number.predict_interval(X))
+    scorer = load_scorer(tmp_path / "model.json")
+    found = [scorer.predict_interval(row, 0.8) for row in X[:50]]
+    np.testing.assert_array_equal(found, number.predict_interval(X[:50], 0.8))
+    again = saved(kind, tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(X), kind.predict_proba(X))
+    assert again.export_text() == kind.export_text()
+    with pytest.raises(TypeError, match="no intervals"):
+        again.scorer().predict_interval(X[0])
+
+
+DAMAGED_CALIBRATIONS = {
+    "levels that descend": (0, ("intervals", "level", 0), 0.9),
+    "a level of 1": (0, ("intervals", "level", -1), 1.0),
+    "a negative width": (0, ("intervals", "width", 1, 3), -1.0),
+    "a width that is NaN": (0, ("intervals", "width", 1, 3), "nan"),
+    "too few widths": (0, ("intervals", "width", 1), [1.0]),
+    "a power beyond 1": (0, ("intervals", "power"), 1e300),
+    "no count": (0, ("intervals", "n_observations"), []),
+    "an infinite slope": (1, ("scaling", "slope", 0), "inf"),
+    "a shift of too few scores": (1, ("scaling", "shift", 0), [0.0]),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED_CALIBRATIONS)
+def test_a_damaged_calibration_is_an_error(tmp_path, calibrated, name):
+    which, where, value = DAMAGED_CALIBRATIONS[name]
+    saved(calibrated[which], tmp_path)
+    document = json.loads((tmp_path / "model.json").read_text())
+    put(document, where, value)
+    with pytest.raises(ModelFileError):
+        parse(json.dumps(document))
+
+
+def test_calibrations_of_the_other_kind_are_an_error(tmp_path, calibrated):
+    documents = []
+    for model in calibrated[:2]:
+        saved(model, tmp_path)
+        documents.append(json.loads((tmp_path / "model.json").read_text()))
+    for name, mine, other in (("intervals", *documents), ("scaling", *documents[::-1])):
+        with pytest.raises(ModelFileError):
+            parse(json.dumps({**other, name: mine[name]}))
+
+
 def test_a_file_without_a_path_says_so():
     document = json.loads((FIXTURES / "model_v4_path.json").read_text())
     del document["path"]
@@ -261,7 +321,10 @@ def test_a_class_of_your_own_is_not_saved_as_ours(tmp_path, rng):
 # --- the schema and the released versions --------------------------------------------------------
 
 
-PARTS = [("tree", Tree), ("terms", Terms), ("seen", TrainingRecord), ("candidates", Candidates)]
+PARTS = [
+    ("tree", Tree), ("terms", Terms), ("seen", TrainingRecord), ("candidates", Candidates),
+    ("intervals", Intervals), ("scaling", Scaling),
+]  # fmt: skip
 NO_ARRAYS = ("columns", "terms", "custom", "training_record", "candidates")
 
 

@@ -87,6 +87,14 @@ def export(
             rich_help_panel=_SQL,
         ),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COVERAGE",
+            help="Add the ends of an interval to the view, for example of 0.9.",
+            rich_help_panel=_SQL,
+        ),
+    ] = None,
     base_score: Annotated[
         float, typer.Option(help="Points at the base odds.", rich_help_panel=_CARD)
     ] = 600.0,
@@ -127,12 +135,14 @@ def export(
     """Write a model as ONNX, PMML, SQL, C, Python, JavaScript or scorecard (CSV, Excel, HTML)."""
     from glassleaf.cli.reading.model_rows import label_of, labeled_rows, read_model
 
+    if interval is not None and to is not Language.sql:
+        raise CallError("--interval is for --to sql. Other languages give the prediction alone.")
     estimator = read_model(model)
     if bins and data is None:
         raise CallError("--bins needs rows that fall into them: --data FILE")
     rows = None if data is None else labeled_rows(estimator, data, target, None, ReadOptions())
     sql = {"dialect": str(dialect), "table": table, "view": view, "prefix": prefix,
-           "of": label_of(estimator, of, "--of")}  # fmt: skip
+           "of": label_of(estimator, of, "--of"), "interval": interval}  # fmt: skip
     card = {"base_score": base_score, "base_odds": base_odds, "pdo": pdo, "integer": not exact,
             "good": label_of(estimator, good, "--good"), "bins": "auto" if bins else None,
             **({} if rows is None else {"X": rows.X, "y": rows.y})}  # fmt: skip

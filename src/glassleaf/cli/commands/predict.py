@@ -34,6 +34,14 @@ def predict(
     leaf: Annotated[
         bool, typer.Option("--leaf", help="Add the leaf, by the number of its node.")
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COVERAGE",
+            help="Add the ends of an interval that holds the true value in this share of all cases,"
+            " for example 0.9. The model needs 'glassleaf calibrate' before.",
+        ),
+    ] = None,
     prefix: Annotated[str, typer.Option(metavar="TEXT", help="Prefix of the new columns.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Write one JSON object per row.")] = False,
     delimiter: options.Delimiter = None,
@@ -53,6 +61,7 @@ def predict(
             keep=tuple(keep or ()),
             keep_all=keep_all,
             leaf=leaf,
+            interval=interval,
             prefix=prefix,
             as_json=json,
             options=ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error),

@@ -28,6 +28,7 @@ class PredictRequest:
     keep: Sequence[str]
     keep_all: bool
     leaf: bool
+    interval: float | None
     prefix: str
     as_json: bool
     options: ReadOptions
@@ -83,6 +84,9 @@ class _Columns:
         self.kept = list(kept)
         self.unit = unit if request.options.on_error is OnError.skip else None
         self.with_leaf = request.leaf
+        self.coverage = request.interval
+        if self.coverage is not None and hasattr(estimator, "classes_"):
+            raise CallError("--interval: a classifier has no intervals.")
         self.prefix = request.prefix
         own = self._own_names()
         clash = [name for name in own if name in self.kept]
@@ -97,6 +101,7 @@ class _Columns:
         names = ["prediction"] if classes is None else [
             "label", *(f"probability_{label}" for label in classes.tolist())
         ]  # fmt: skip
+        names += ["lower", "upper"] if self.coverage is not None else []
         return [self.prefix + name for name in names + (["leaf"] if self.with_leaf else [])]
 
     def made(self, reader: ModelReader, chunk: Chunk) -> Any:
@@ -120,6 +125,8 @@ class _Columns:
             labels = classes[probability.argmax(axis=1)]
             out = [pa.array(labels.tolist(), type=pa.array(classes.tolist()).type)]
             out += [pa.array(column) for column in probability.T]
+        if self.coverage is not None:
+            out += [pa.array(end) for end in self.estimator.predict_interval(X, self.coverage).T]
         if self.with_leaf:
             out.append(pa.array(self.estimator.apply(X)))
         return out

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from itertools import chain
 from typing import Any
 
 from glassleaf.errors import ModelFileError
@@ -24,7 +25,7 @@ FORMAT = "glassleaf model"
 VERSION = 4
 
 _LEAF = -1
-_PARTS = ("terms", "tree", "seen", "candidates", "steps")
+_PARTS = ("terms", "tree", "seen", "candidates", "steps", "intervals", "scaling")
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -154,6 +155,10 @@ def check_structure(document: Document) -> None:
     _check_columns(columns)
     _check_terms(columns, terms)
     _check_tree(columns, document)
+    if "intervals" in document:
+        _check_intervals(document)
+    if "scaling" in document:
+        _check_scaling(document)
     if "path" in document:
         _check_shapes(document["path"], sizes)
         _check_tree(columns, document["path"])
@@ -179,6 +184,21 @@ def _check_tests(columns: list[Document], seen: Document) -> None:
     _require(("p_value" in seen) == ("refused" in seen), "the tests of splits are not complete")
     fits = all(column < len(columns) for column in seen.get("refused", ()))
     _require(fits, "a refused split is on a column that does not exist")
+
+
+def _check_intervals(document: Document) -> None:
+    _require(document["classes"] is None, "classes have no intervals")
+    levels, width = document["intervals"]["level"], document["intervals"]["width"]
+    inside = _ascend(levels) and len(levels) > 0 and levels[0] > 0 and levels[-1] < 1
+    _require(inside, "levels of intervals are not ascending between 0 and 1")
+    fits = all(own >= 0 for of_node in width for own in of_node)
+    _require(fits, "a width of an interval is negative or no number")
+
+
+def _check_scaling(document: Document) -> None:
+    _require(document["classes"] is not None, "numbers have no odds to scale")
+    numbers = [*document["scaling"]["slope"], *chain(*document["scaling"]["shift"])]
+    _require(all(map(math.isfinite, numbers)), "a scale of scores is not finite")
 
 
 def _n_pairs(first_hinge: list[int]) -> int:

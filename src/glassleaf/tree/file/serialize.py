@@ -15,6 +15,7 @@ from glassleaf.losses import Loss
 from glassleaf.tables.design import Terms
 from glassleaf.tables.table import Column
 from glassleaf.tree import plain
+from glassleaf.tree.calibration import Intervals, Scaling
 from glassleaf.tree.file.model_file import FORMAT, VERSION, Document, arrays
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.path import Path, Step
@@ -87,7 +88,19 @@ def model_document(model: FittedModel) -> Document:
         "terms": {**_lists(tree.terms, "terms"), "n_terms": int(tree.terms.n_terms)},
         "tree": _lists(tree, "tree"),
         **_record(tree),
+        **_calibration(model),
     }
+
+
+def _calibration(model: FittedModel) -> Document:
+    """What calibration rows taught, where there were some."""
+    out = {}
+    if model.intervals is not None:
+        power = float(model.intervals.power)
+        out["intervals"] = {**_lists(model.intervals, "intervals"), "power": power}
+    if model.scaling is not None:
+        out["scaling"] = _lists(model.scaling, "scaling")
+    return out
 
 
 def _record(tree: Tree) -> Document:
@@ -217,7 +230,16 @@ def from_document(document: Document) -> FittedModel:
         loss=_built_loss(document["loss"], 0 if classes is None else len(classes)),
         class_array=classes,
         is_named=document["named"],
+        intervals=_built_intervals(document) if "intervals" in document else None,
+        scaling=(
+            Scaling(**_arrays(document, "scaling", {}, single)) if "scaling" in document else None
+        ),
     )
+
+
+def _built_intervals(document: Document) -> Intervals:
+    found = _arrays(document, "intervals", {}, single=True)
+    return Intervals(**found, power=float(document["intervals"]["power"]))
 
 
 def _built_tree(
