@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from glassleaf.estimators.load import load
     from glassleaf.estimators.mimic import Mimic, mimic
     from glassleaf.estimators.paper import paper_settings
+    from glassleaf.estimators.stability import stability
     from glassleaf.explanations.comparison import Comparison, compare
     from glassleaf.explanations.counterfactuals.search import Counterfactual, counterfactuals
     from glassleaf.explanations.explain import explain
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from glassleaf.explanations.refits import LearningCurve, Optimism, learning_curve, optimism
     from glassleaf.explanations.rows import RowExplanation
     from glassleaf.explanations.shapley import ShapValues, shap_values
+    from glassleaf.explanations.stability import Stability
     from glassleaf.export.relativities import RateBook, relativities
     from glassleaf.fit.models.custom import SklearnModel
     from glassleaf.rows.passes.custom import WeakModel
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
         PathDisplay,
         RegionDisplay,
         RowDisplay,
+        StabilityDisplay,
         TreeDisplay,
     )
     from glassleaf.show.text.leaf_table import leaf_table
@@ -76,6 +79,8 @@ __all__ = [
     "RowExplanation",
     "ShapValues",
     "SklearnModel",
+    "Stability",
+    "StabilityDisplay",
     "Tree",
     "TreeDisplay",
     "WeakModel",
@@ -98,6 +103,7 @@ __all__ = [
     "reasons",
     "relativities",
     "shap_values",
+    "stability",
 ]
 
 # Where each name lives; one that is not here is a module of its own.
@@ -131,6 +137,8 @@ _HOMES = {
     "RowExplanation": "explanations.rows",
     "ShapValues": "explanations.shapley",
     "SklearnModel": "fit.models.custom",
+    "Stability": "explanations.stability",
+    "StabilityDisplay": "show.plots",
     "Tree": "tree.tree",
     "TreeDisplay": "show.plots",
     "WeakModel": "rows.passes.custom",
@@ -150,6 +158,7 @@ _HOMES = {
     "reasons": "explanations.reasons",
     "relativities": "export.relativities",
     "shap_values": "explanations.shapley",
+    "stability": "estimators.stability",
 }
 
 

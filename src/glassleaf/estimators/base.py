@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_backend, find_pieces
+from glassleaf.rows.settings import Roles, Settings
 from glassleaf.tables.content import group_texts, set_aside
 from glassleaf.tables.reading import check_has_rows
 from glassleaf.tables.table import Table, column_name, select_columns
@@ -54,6 +55,17 @@ class Target:
         return 0 if self.classes is None else len(self.classes)
 
 
+class Given(NamedTuple):
+    """What a fit in memory is given; see ``fit.train``."""
+
+    table: Table
+    y: Floats
+    weight: Floats
+    roles: Roles
+    settings: Settings
+    group: NDArray[np.int64] | None
+
+
 class ModelTree(Deployable, BaseEstimator):
     """What regressor and classifier share."""
 
@@ -78,12 +90,31 @@ class ModelTree(Deployable, BaseEstimator):
 
     # --- fitting ---------------------------------------------------------------------------------
 
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Target, Floats]:
+        """A table in memory with its target, and the weights of its rows."""
+        raise NotImplementedError
+
     def _fit_table(self, table: Table, target: Target, weight: Floats, groups: Any) -> None:
         """Fit to a table in memory."""
+        given = self._given_for(table, target, weight, groups)
+        honest = given.settings.honest
+        with _progress(self.verbose):
+            if honest is None:
+                trained = train(*given)
+            else:
+                texts = group_texts(groups, table, np.flatnonzero(weight > 0))
+                aside = set_aside(given.table, given.roles.categorical, given.y, texts, honest)
+                trained = train_honestly(*given, aside)
+        if trained.rounding_cost is not None:
+            self.rounding_cost_ = trained.rounding_cost
+        self._own(trained, target, given.table, given.roles.signs)
+
+    def _given_for(self, table: Table, target: Target, weight: Floats, groups: Any) -> Given:
+        """All that a fit in memory is given, without rows of no weight."""
         check_backend(self.backend, in_memory=True)
         used = np.flatnonzero(weight > 0)
         group = row_groups(groups, table, used)
-        y, whole = target.y, table
+        y = target.y
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
         target.loss.check_target(y)
@@ -91,16 +122,7 @@ class ModelTree(Deployable, BaseEstimator):
         roles = roles_of(vars(self), target.loss, table)
         if isinstance(groups, str):  # who it is says nothing of anybody else
             roles = roles.without(select_columns(table, [groups], "groups"))
-        with _progress(self.verbose):
-            if settings.honest is None:
-                trained = train(table, y, weight, roles, settings, group)
-            else:
-                texts = group_texts(groups, whole, used)
-                aside = set_aside(table, roles.categorical, y, texts, settings.honest)
-                trained = train_honestly(table, y, weight, roles, settings, group, aside)
-        if trained.rounding_cost is not None:
-            self.rounding_cost_ = trained.rounding_cost
-        self._own(trained, target, table, roles.signs)
+        return Given(table, y, weight, roles, settings, group)
 
     def _calibration_rows(self, X: Any, groups: Any) -> tuple[Table, NDArray[np.int64]]:
         """Rows of a table in memory, and the group of each; without groups, its own."""

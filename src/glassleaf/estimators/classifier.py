@@ -21,6 +21,7 @@ from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import NO_ROWS, count_labels, encode_labels, is_partitioned
 from glassleaf.tables.reading import check_has_rows, read_table
+from glassleaf.tables.table import Table
 from glassleaf.tables.targets import (
     check_discrete,
     class_factors,
@@ -334,19 +335,23 @@ default="from_dtype"
                 with self._opened(X, y, sample_weight, groups, numeric=False) as (backend, table):
                     self._fit_pieces(backend, table, self._encode_pieces(backend))
                 return self
-            table = read_table(X)
-            check_has_rows(table)
-            labels = class_labels(y, table.n_rows)
-            weight = row_weights(sample_weight, table.n_rows)
-            if self.class_weight is not None:
-                factor = class_factors(self.class_weight, labels, weight)
-                weight = self._class_weighted(weight, factor)
-            classes, codes = distinct_labels(labels[weight > 0])
-            loss = self._loss_of(classes)
-            encoded = np.zeros(len(labels))
-            encoded[weight > 0] = class_numbers(loss, classes)[codes]
-            self._fit_table(table, Target(loss, classes, encoded), weight, groups)
+            self._fit_table(*self._read_rows(X, y, sample_weight), groups)
         return self
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Target, Floats]:
+        """A table in memory with its target, and the weights of its rows."""
+        table = read_table(X)
+        check_has_rows(table)
+        labels = class_labels(y, table.n_rows)
+        weight = row_weights(sample_weight, table.n_rows)
+        if self.class_weight is not None:
+            factor = class_factors(self.class_weight, labels, weight)
+            weight = self._class_weighted(weight, factor)
+        classes, codes = distinct_labels(labels[weight > 0])
+        loss = self._loss_of(classes)
+        encoded = np.zeros(len(labels))
+        encoded[weight > 0] = class_numbers(loss, classes)[codes]
+        return table, Target(loss, classes, encoded), weight
 
     def _encode_pieces(self, backend: Backend) -> Target:
         """Learn the classes, and put their numbers and weights into the parts."""

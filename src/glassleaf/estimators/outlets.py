@@ -23,6 +23,7 @@ from glassleaf.tree.scorer import Scorer
 
 if TYPE_CHECKING:
     from glassleaf.explanations.refits import LearningCurve, Optimism
+    from glassleaf.explanations.stability import Stability
     from glassleaf.show.report import Report
 
 _ESTIMATORS = ("ModelTreeRegressor", "ModelTreeClassifier")
@@ -135,6 +136,7 @@ class Deployable(ModelOwner):
         optimism: Sequence[Optimism] = (),
         learning_curve: LearningCurve | None = None,
         inference: Any = None,
+        stability: Stability | None = None,
     ) -> Report:
         """A report on this model: what it is, how well it does, and why it says what it says.
 
@@ -166,6 +168,8 @@ class Deployable(ModelOwner):
             What fitting again told; it has a part of its own.
         inference : pandas.DataFrame or None, default=None
             From :func:`glassleaf.inference`: the report then shows coefficients with intervals.
+        stability : Stability or None, default=None
+            What :func:`glassleaf.stability` found on the rows of the fit, for a part of its own.
 
         Returns
         -------
@@ -180,6 +184,6 @@ class Deployable(ModelOwner):
             linear_model(self), settings, X, y, sample_weight,
             target=target, title=title, date=date, seen=seen,
             challenger=challenger, optimism=optimism, learning_curve=learning_curve,
-            inference=inference,
+            inference=inference, stability=stability,
         )  # fmt: skip
         return report

@@ -21,6 +21,7 @@ from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_rows, is_partitioned, use_weighted
 from glassleaf.tables.reading import check_has_rows, read_table
+from glassleaf.tables.table import Table
 from glassleaf.tables.targets import numeric_target
 from glassleaf.tree.coverage import NotCalibratedError
 from glassleaf.tree.fitted import fitted_model
@@ -308,19 +309,24 @@ default="from_dtype"
         self
         """
         with all_or_nothing(self):
-            loss = self._given_loss()
             if is_partitioned(X):
+                loss = self._given_loss()
                 with self._opened(X, y, sample_weight, groups, numeric=True) as (backend, table):
                     found = check_rows(backend)
                     loss.check_target(np.array([found.low, found.high]))
                     backend.become(use_weighted)
                     self._fit_pieces(backend, table, Target(loss))
                 return self
-            table = read_table(X)
-            check_has_rows(table)
-            target = Target(loss, y=numeric_target(y, table.n_rows))
-            self._fit_table(table, target, row_weights(sample_weight, table.n_rows), groups)
+            self._fit_table(*self._read_rows(X, y, sample_weight), groups)
         return self
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Target, Floats]:
+        """A table in memory with its target, and the weights of its rows."""
+        loss = self._given_loss()
+        table = read_table(X)
+        check_has_rows(table)
+        target = Target(loss, y=numeric_target(y, table.n_rows))
+        return table, target, row_weights(sample_weight, table.n_rows)
 
     def _given_loss(self) -> Loss:
         known: dict[str, Loss] = {name: kind() for name, kind in REGRESSION_LOSSES.items()}

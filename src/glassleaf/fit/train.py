@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from glassleaf.fit.models.custom import CustomModels
 from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.models.protocol import Models
 from glassleaf.fit.path.leaf_sums import N_FOLDS
-from glassleaf.fit.path.learn import learn_path, shortest_good
+from glassleaf.fit.path.learn import learn_path, learn_step, shortest_good
 from glassleaf.fit.prune import prune_by_held_out, prune_weakest
 from glassleaf.fit.rare import without_rare
 from glassleaf.fit.splits.find import Node
@@ -26,6 +26,7 @@ from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.local import LocalBackend
 from glassleaf.rows.backends.progress import observed
 from glassleaf.rows.build import build_rows
+from glassleaf.rows.passes import resampled
 from glassleaf.rows.plan import Plan, learn
 from glassleaf.rows.settings import Roles, Settings
 from glassleaf.rows.summarize import Part
@@ -71,13 +72,54 @@ def train(
 
 def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Trained:
     """Grow a tree on the rows of a backend, whose shards are parts of a table."""
-    _kernels.announce_compilation()
     backend = observed(backend, settings.max_depth)
+    return _grown(backend, _built(backend, names, roles, settings), roles, settings, learn_path)
+
+
+def regrow(
+    table: Table,
+    y: Floats,
+    weight: Floats,
+    roles: Roles,
+    settings: Settings,
+    group: NDArray[np.int64] | None,
+    factors: Iterable[Floats],
+) -> Iterator[Tree]:
+    """Trees on rows that are weighted anew, by the factors of each resample.
+
+    The table is read once: units, bins, transforms and the places of bends are those of all rows,
+    and so are the rows that are set aside. All else is done again for every tree. ``max_numbers``
+    must not be "auto": the length of a model is not chosen again.
+    """
+    names = [column_name(table, j) for j in range(table.n_columns)]
+    part = Part(remembering(table), y, weight, group=group)
+    with LocalBackend(part, settings.n_threads) as backend:
+        plan = _built(backend, names, roles, settings)
+        rows = backend.shard
+        for factor in factors:
+            backend.shard = resampled(rows, factor)
+            own = replace(plan, n_rows=len(backend.shard.weight))
+            tree = _grown(backend, own, roles, settings, learn_step).tree
+            if settings.coef_digits is not None:
+                tree, _ = rounded(tree, settings.coef_digits, table, y, weight, settings.loss)
+            yield tree
+
+
+def _built(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Plan:
+    """What is learned of all rows; the backend then has rows to grow on."""
+    _kernels.announce_compilation()
     plan = learn(backend, names, roles, settings)
     n_folds = N_FOLDS if settings.max_numbers is not None else 0
     backend.become(build_rows, plan, settings.vector_width, settings.n_threads, n_folds)
     if settings.curves and settings.is_linear:
         plan = with_hinges(backend, plan, roles, settings)
+    return plan
+
+
+def _grown(
+    backend: Backend, plan: Plan, roles: Roles, settings: Settings, learned: Callable[..., Path]
+) -> Trained:
+    """Grow a tree on the rows of a backend; if it is to be short, it is cut from a path."""
     models = _models(backend, plan, roles, settings)
     nodes = grow(backend, models, plan, settings)
     if models.linear is not None:
@@ -89,7 +131,7 @@ def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Set
         if models.linear is not None and settings.is_held and settings.loss.n_outputs == 1:
             tree = guarded(backend, models.linear, nodes, plan, tree)
         return Trained(without_rare(tree))
-    path = learn_path(backend, models.linear, nodes, plan, roles, settings, tree)
+    path = learned(backend, models.linear, nodes, plan, roles, settings, tree)
     return Trained(path.tree(_chosen(path, settings)), path)
 
 

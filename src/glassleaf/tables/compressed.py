@@ -49,7 +49,7 @@ class Compressed:
         idx = np.empty(length, dtype=self.idx.dtype)
         val = np.empty(length if len(self.val) else 0)
         _kernels.take_rows(self.ptr, self.idx, self.val, start, order, ptr, idx, val)
-        return Compressed(ptr, idx, val)
+        return Compressed(ptr, idx, val, self.per_row)
 
 
 def from_columns(n_rows: int, columns: Iterable[Entries], dtype: Any) -> Compressed:

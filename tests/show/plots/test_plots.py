@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from problems import CURVED, FORMS, KINDS, fitted, later
 
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, inference
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, inference, stability
 from glassleaf.explanations.scores import net_benefit
 from glassleaf.show.plots import regions
 
@@ -30,6 +30,7 @@ from glassleaf.show.plots import (  # noqa: E402
     PathDisplay,
     RegionDisplay,
     RowDisplay,
+    StabilityDisplay,
     TreeDisplay,
 )
 from glassleaf.show.plots.style import INK, NEGATIVE, NEUTRAL, POSITIVE  # noqa: E402
@@ -53,6 +54,9 @@ DISPLAYS = {
     "calibration": lambda model, X, y, ax: CalibrationDisplay.from_estimator(model, X, y, ax=ax),
     "coefficients": lambda model, X, y, ax: CoefficientDisplay.from_estimator(
         model, later(X), y, ax=ax
+    ),
+    "stability": lambda model, X, y, ax: StabilityDisplay.from_stability(
+        stability(model, X, y, n=3), ax=ax
     ),
     "lift": lambda model, X, y, ax: LiftDisplay.from_estimator(model, X, y, ax=ax),
 }
@@ -460,3 +464,21 @@ def test_coefficients_are_those_of_the_table_in_units_that_compare(rng):
     assert len(CoefficientDisplay.from_inference(table[:2]).ax_.get_yticks()) == 2
     with pytest.raises(TypeError, match="a table that glassleaf.inference returned"):
         CoefficientDisplay.from_inference(X)
+
+
+# --- stability -----------------------------------------------------------------------------------
+
+
+def test_stability_shows_shares_thresholds_and_moves(rng):
+    X = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "$c$"])
+    y = np.where(X["a"] > 0, X["b"], -X["b"]) + rng.normal(size=400)
+    found = stability(ModelTreeRegressor(max_depth=1).fit(X, y), X, y, n=20)
+    drawn = StabilityDisplay.from_stability(found)
+    columns, thresholds, moves = drawn.axes_
+    assert [text.get_text() for text in columns.get_yticklabels()][-2:] == ["b", "a"]
+    assert sum(patch.get_height() for patch in thresholds.patches) == len(found.thresholds)
+    assert sum(patch.get_height() for patch in moves.patches) == 20
+    assert "first split: a in 100%" in thresholds.get_title()
+    linear = stability(ModelTreeRegressor(max_depth=0).fit(X, y), X, y, n=3)
+    roots = StabilityDisplay.from_stability(linear).axes_[1]
+    assert [text.get_text() for text in roots.get_yticklabels()] == ["no split"]

@@ -15,7 +15,7 @@ import zoo
 from problems import FORMS, fitted, later
 from reports import HOSTILE, hostile_model, labeled_rows, report_of
 
-from glassleaf import explain, inference, learning_curve, optimism
+from glassleaf import explain, inference, learning_curve, optimism, stability
 
 ROWS = 200
 TYPED = 12  # of these, key by key
@@ -522,3 +522,17 @@ def test_the_page_is_no_wider_than_the_window(opened, validated, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     inner = "e => e.scrollWidth - e.clientWidth"
     assert page.locator(".what-if .result").evaluate(inner) <= 0
+
+
+def test_stability_is_a_part_on_request(opened):
+    report, _ = report_of("squared_error")
+    page = opened(report)
+    assert page.locator("#resampled").count() == 0
+    model, X, y = fitted("squared_error")
+    found = stability(model, X, y, n=5)
+    page = opened(model.report(X, y, stability=found))
+    part = page.locator("#resampled")
+    assert "5 trees on" in part.inner_text()
+    used = [own for own in found.columns if max(own.splits, own.formulas) > 0]
+    assert part.locator("tbody tr").count() == len(used)
+    assert page.locator("nav a[href='#resampled']").inner_text() == "Stability"

@@ -632,3 +632,17 @@ def test_coefficients_have_a_part_if_they_are_given(kind):
     assert [line["term"] for line in lines] == table["term"].tolist()
     assert [line["value"] for line in lines] == table["estimate"].replace(np.nan, None).tolist()
     assert "## Coefficients" not in model.report(X, y).markdown()
+
+
+def test_stability_is_told_on_request():
+    model, X, y = fitted("squared_error")
+    found = glassleaf.stability(model, X, y, n=5)
+    report = model.report(X, y, stability=found)
+    text = report.markdown()
+    assert "## Stability" in text
+    assert "5 trees on" in text
+    assert "| first split |" in text
+    assert json.loads(report.json())["resampled"]["root"] == found.root
+    assert "## Stability" not in model.report(X, y).markdown()
+    with pytest.raises(TypeError, match="stability=5"):
+        model.report(X, y, stability=5)

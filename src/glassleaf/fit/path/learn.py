@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.fit.guard import limits_of
 from glassleaf.fit.models.linear import LinearModels
-from glassleaf.fit.path.alone import columns_alone
-from glassleaf.fit.path.leaf_sums import added, leaf_sums
+from glassleaf.fit.path.alone import Alone, columns_alone
+from glassleaf.fit.path.leaf_sums import LeafSums, added, leaf_sums
 from glassleaf.fit.path.offer import Offer, offer_of
 from glassleaf.fit.path.on_rows import Found, OnRows
 from glassleaf.fit.path.select import RIDGE_ROWS, Steps, learned_without, select, units_of
-from glassleaf.fit.path.shape import shape_of
+from glassleaf.fit.path.shape import Shape, shape_of
 from glassleaf.fit.path.shorten import shortened
 from glassleaf.fit.rare import steps_without_rare, without_rare
 from glassleaf.fit.splits.find import Node
@@ -47,6 +48,69 @@ def learn_path(
 
     They are cut from the ``whole`` tree of these nodes.
     """
+    own = _asked(backend, models, nodes, plan, roles, settings)
+    asked = settings.max_numbers if isinstance(settings.max_numbers, int) else LONGEST
+    steps = select(own.shape, own.sums, own.unit, max(LONGEST, asked) - own.n_limits)
+    steps = _thinned(steps, asked - own.n_limits, own.n_limits)
+    others = learned_without(own.shape, own.folds, own.unit, steps.numbers)
+    if settings.loss.is_quadratic:
+        of_folds = np.array([
+            fold.loss(own.shape.models(entries))
+            for fold, entries in zip(own.folds, others, strict=True)
+        ])  # fmt: skip
+        steps, lost = _without_ridge(own, steps)
+        before = lost
+    else:
+        start = own.on_rows.at(steps.entries)
+        held = start if own.n_limits else start.without_limits()
+        of_folds = own.on_rows.losses_of_folds(others, held)
+        steps, lost = own.on_rows.improved(steps, start, own.unit)
+        before = start.loss
+    steps, found = _finished(own, steps, lost, plan, settings)
+    validated = found.loss + of_folds.sum(axis=0) - before
+    error = _errors(validated, found.loss, of_folds)
+    return _path(own, steps, found, validated, error, plan, whole)
+
+
+def learn_step(
+    backend: Backend, models: LinearModels, nodes: Sequence[Node], plan: Plan, roles: Roles,
+    settings: Settings, whole: Tree,
+) -> Path:  # fmt: skip
+    """The one step of that path that is asked for by its numbers; it is not validated."""
+    own = _asked(backend, models, nodes, plan, roles, settings)
+    assert isinstance(settings.max_numbers, int)
+    most = settings.max_numbers - own.n_limits
+    steps = select(own.shape, own.sums, own.unit, max(LONGEST - own.n_limits, most))
+    place = max(int(np.searchsorted(steps.numbers, most, side="right")) - 1, 0)
+    here = slice(place, place + 1)
+    steps = Steps(steps.numbers[here], steps.fall[here], steps.entries[here])
+    if settings.loss.is_quadratic:
+        steps, lost = _without_ridge(own, steps)
+    else:
+        steps, lost = own.on_rows.improved(steps, own.on_rows.at(steps.entries), own.unit)
+    steps, found = _finished(own, steps, lost, plan, settings)
+    unknown = np.full(1, np.nan)
+    return _path(own, steps, found, unknown, unknown, plan, whole)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the rows of the leaves say, and which entries there may be."""
+
+    folds: list[LeafSums]
+    sums: LeafSums
+    alone: Alone
+    shape: Shape
+    unit: Floats
+    on_rows: OnRows
+    weight: float
+    n_limits: int
+
+
+def _asked(
+    backend: Backend, models: LinearModels, nodes: Sequence[Node], plan: Plan, roles: Roles,
+    settings: Settings,
+) -> _Asked:  # fmt: skip
     loss, weight = settings.loss, nodes[0].model.weight
     leaves = [node for node in nodes if node.children is None]
     offer = offer_of(plan.design)
@@ -57,50 +121,50 @@ def learn_path(
     unit = units_of(sums, shape.rules.intercept, weight)
     on_rows = OnRows(backend, leaves, offer, loss, shape, shape.node_sums(sums)[0])
     n_limits = _N_LIMITS if loss.n_outputs == 1 and settings.is_held else 0
-    asked = settings.max_numbers
-    most = max(LONGEST, asked if isinstance(asked, int) else 0)
-    steps = select(shape, sums, unit, most - n_limits)
-    steps = _thinned(steps, (asked if isinstance(asked, int) else most) - n_limits, n_limits)
-    others = learned_without(shape, folds, unit, steps.numbers)
-    if loss.is_quadratic:
-        of_folds = np.array([
-            fold.loss(shape.models(entries)) for fold, entries in zip(folds, others, strict=True)
-        ])  # fmt: skip
-        steps = _without_ridge(steps, on_rows, shape.node_sums(sums)[1], unit)
-        lost = before = sums.loss(shape.models(steps.entries))
-    else:
-        start = on_rows.at(steps.entries)
-        of_folds = on_rows.losses_of_folds(others, start if n_limits else start.without_limits())
-        before = start.loss
-        steps, lost = on_rows.improved(steps, start, unit)
+    return _Asked(folds, sums, alone, shape, unit, on_rows, weight, n_limits)
+
+
+def _finished(
+    own: _Asked, steps: Steps, lost: Floats, plan: Plan, settings: Settings
+) -> tuple[Steps, Found]:
+    """Steps of short numbers, if that is asked for, and what the rows say of them."""
     if settings.shortens:
-        steps = _with_short_numbers(steps, lost, on_rows, plan)
-    found = on_rows.at(steps.entries)
-    validated = found.loss + of_folds.sum(axis=0) - before
-    error = _errors(validated, found.loss, of_folds)
-    described = _described(steps, found, validated, error, on_rows, plan, weight, n_limits)
+        steps = _with_short_numbers(steps, lost, own.on_rows, plan)
+    return steps, own.on_rows.at(steps.entries)
+
+
+def _path(
+    own: _Asked, steps: Steps, found: Found, validated: Floats, error: Floats, plan: Plan,
+    whole: Tree,
+) -> Path:  # fmt: skip
+    described = _described(
+        steps, found, validated, error, own.on_rows, plan, own.weight, own.n_limits
+    )
     described = steps_without_rare(described, whole)
-    return Path(alone.noted(without_rare(whole), described, plan.units.scale), described)
+    return Path(own.alone.noted(without_rare(whole), described, plan.units.scale), described)
 
 
-def _without_ridge(steps: Steps, on_rows: OnRows, slope: Floats, unit: Floats) -> Steps:
-    """The steps with the entries that lose least, where these keep the signs.
+def _without_ridge(own: _Asked, steps: Steps) -> tuple[Steps, Floats]:
+    """The steps with the entries that lose least, where these keep the signs, and what they lose.
 
     Each round leaves a share of the ridge's pull: little of entries that many rows tell.
     """
-    shape, entries = on_rows.shape, steps.entries.copy()
-    for own in entries:
-        used = own != 0
+    shape, found = own.shape, steps.entries.copy()
+    slope = shape.node_sums(own.sums)[1]
+    for entries in found:
+        used = entries != 0
         used[0, shape.rules.intercept] = True
-        size, sign = (np.broadcast_to(of, own.shape)[used] for of in (unit, shape.rules.sign))
-        gram = on_rows.gram(used) / (size[:, None] * size)
+        size, sign = (
+            np.broadcast_to(of, entries.shape)[used] for of in (own.unit, shape.rules.sign)
+        )
+        gram = own.on_rows.gram(used) / (size[:, None] * size)
         inverse = np.linalg.inv(gram + RIDGE_ROWS * np.eye(len(gram)))
-        best = size * own[used]
+        best = size * entries[used]
         for _ in range(_ROUNDS):
             best = best + inverse @ (slope[used] / size - gram @ best)
         if (sign * best >= 0).all():
-            own[used] = best / size
-    return Steps(steps.numbers, steps.fall, entries)
+            entries[used] = best / size
+    return Steps(steps.numbers, steps.fall, found), own.sums.loss(shape.models(found))
 
 
 def _thinned(steps: Steps, asked: int, n_limits: int) -> Steps:

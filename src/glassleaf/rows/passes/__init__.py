@@ -52,6 +52,7 @@ from glassleaf.rows.passes.data import (
     UnitsTask,
     clip_dense,
     move_dense,
+    resampled,
     take_back,
 )
 from glassleaf.rows.passes.hinges import (
@@ -179,6 +180,7 @@ __all__ = [
     "moved_sums",
     "node_statistics",
     "rename",
+    "resampled",
     "residual_squares",
     "route",
     "row_scatter",

@@ -102,6 +102,19 @@ def copy_rows(rows: Rows, start: int, places: NDArray[np.intp]) -> Rows:
     return Rows(dense, sparse, rows.n_sparse, target, weight, [], spans, np.zeros((0, 0)))
 
 
+def resampled(rows: Rows, factor: Floats) -> Rows:
+    """A copy of the rows before a tree grows, each of them that many times; not those of zero."""
+    places = np.flatnonzero(factor)
+    own = copy_rows(rows, 0, places)
+    own.weight *= factor[places]
+    own.blocks = [block.taken(0, places) for block in rows.blocks]
+    own.vectors = np.empty((len(places), rows.vectors.shape[1]))
+    own.fold = None if rows.fold is None else rows.fold[places]
+    own.group = None if rows.group is None else rows.group[places]
+    own.held = None if rows.held is None else rows.held[places] * factor[places]
+    return own
+
+
 def is_uniform(weight: Floats) -> bool:
     """Whether all weights are the same, and not zero."""
     return len(weight) > 0 and bool(weight.min() == weight.max() > 0)

@@ -14,6 +14,7 @@ from glassleaf.show.plots.leaves import CalibrationDisplay, LiftDisplay
 from glassleaf.show.plots.paths import PathDisplay
 from glassleaf.show.plots.regions import RegionDisplay
 from glassleaf.show.plots.rows import RowDisplay
+from glassleaf.show.plots.stability import StabilityDisplay
 from glassleaf.show.plots.trees import TreeDisplay
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "PathDisplay",
     "RegionDisplay",
     "RowDisplay",
+    "StabilityDisplay",
     "TreeDisplay",
 ]

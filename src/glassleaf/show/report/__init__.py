@@ -13,6 +13,7 @@ import numpy as np
 
 from glassleaf.errors import ExportError, describe
 from glassleaf.explanations.refits import LearningCurve, Optimism
+from glassleaf.explanations.stability import Stability
 from glassleaf.show.report import prose
 from glassleaf.show.report.contents import Contents, Given, gather
 from glassleaf.show.report.markdown import to_markdown
@@ -84,6 +85,7 @@ def make_report(
     optimism: Sequence[Optimism] = (),
     learning_curve: LearningCurve | None = None,
     inference: Any = None,
+    stability: Stability | None = None,
 ) -> Report:
     """Gather the report of a model on test rows or, if ``seen``, on those of its fit.
 
@@ -95,6 +97,7 @@ def make_report(
         model, settings, samples, target=target, title=title, date=date,
         seen=_seen_names(seen, samples), challenger=challenger, optimism=optimism,
         learning_curve=learning_curve, inference=inference,
+        stability=stability,
     )  # fmt: skip
     try:
         steps = tuple(map(plain_model, step_models(model).values()))

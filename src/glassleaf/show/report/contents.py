@@ -18,6 +18,7 @@ from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.explanations.refits import LearningCurve, Optimism
 from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.explanations.scores import effective_rows
+from glassleaf.explanations.stability import Stability
 from glassleaf.show.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.show.report.data_notes import DataNotes, data_notes
 from glassleaf.show.report.densities import Density, densities
@@ -67,6 +68,7 @@ class Contents(JsonData):
     it. ``steps`` tell the model by one formula and what differs, and some of the path to compare it
     with; empty where leaves share nothing.
     ``estimates`` are the coefficients with their intervals, None where they were not given.
+    ``resampled`` is what trees on resampled rows have in common with the model, if it is given.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -91,6 +93,7 @@ class Contents(JsonData):
     examples: tuple[Example, ...]
     steps: tuple[ReportedStep, ...]
     estimates: Estimates | None
+    resampled: Stability | None
     model: ModelExplanation
 
 
@@ -107,11 +110,14 @@ def gather(
     optimism: Sequence[Optimism],
     learning_curve: LearningCurve | None,
     inference: Any,
+    stability: Stability | None,
 ) -> Contents:
     """Explain the model, and score it on the rows of all samples; the last one is looked into.
 
     ``seen`` names the samples that the model was fitted on.
     """
+    if not isinstance(stability, Stability | None):
+        raise TypeError(f"stability={describe(stability)} must be what glassleaf.stability gives.")
     explanation = explain_model(model)
     found = {name: read_test_rows(model, *given) for name, given in samples.items()}
     scored = [
@@ -161,6 +167,7 @@ def gather(
         examples=_examples(model, explanation, rows),
         steps=reported_steps(model, explanation, rows.matrix, rows.truth, rows.weight),
         estimates=None if inference is None else read_estimates(inference),
+        resampled=stability,
         model=explanation,
     )
 

@@ -6,6 +6,7 @@ const isValidated = validationParts(view).length > 0;
 if (isValidated) PARTS.splice(PARTS.findIndex(([id]) => id === "leaves"), 0, ["validation", "Validation"]);
 if (view.steps.length) PARTS.splice(1, 0, ["model", "Model"]);
 if (view.estimates) PARTS.splice(PARTS.findIndex(([id]) => id === "leaves"), 0, ["estimates", "Coefficients"]);
+if (view.resampled) PARTS.splice(PARTS.findIndex(([id]) => id === "data"), 0, ["resampled", "Stability"]);
 if (view.bends.length) PARTS.splice(PARTS.findIndex(([id]) => id === "what-if"), 0, ["bends", "Bends"]);
 
 /* Light, dark, or as the system has it. */
@@ -42,7 +43,8 @@ function build() {
     PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
   document.getElementById("report").append(header, h("main", {}, summarySection(view), model.element,
     section("tree", "The tree", view.intro.tree, board.element),
-    view.bends.length ? bendSection(view) : null, whatIf.element, scoreSection(view), isValidated ? validationSection(view) : null, view.estimates ? estimateSection(view) : null, leafSection(view, onLeaf), featureSection(view), gainSection(view), dataSection(view)),
+    view.bends.length ? bendSection(view) : null, whatIf.element, scoreSection(view), isValidated ? validationSection(view) : null, view.estimates ? estimateSection(view) : null, leafSection(view, onLeaf), featureSection(view), gainSection(view),
+    view.resampled ? resampledSection(view) : null, dataSection(view)),
   h("footer", {}, view.origin + " This page loads nothing from elsewhere."));
   const first = whatIf.leaf ? view.leaves.find((leaf) => leaf.node === whatIf.leaf()) : view.leaves[0];
   onLeaf(first.leaf);

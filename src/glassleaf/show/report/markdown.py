@@ -27,7 +27,7 @@ _SHOWN_PERCENTS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90)
 
 
 def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
-    """Summary, scores, classes, calibration, validation, leaves, features, gains, data notes."""
+    """What a report says, part by part, as Markdown."""
     parts = [
         f"# {escaped(contents.title, 200)}",
         "\n".join(f"- {escaped(line, 2000)}" for line in prose.summary(contents)),
@@ -40,6 +40,7 @@ def to_markdown(contents: Contents, max_terms: int | None = 12) -> str:
         _part(contents, "Leaves", "leaves", _leaves(contents, max_terms)),
         _part(contents, "Features", "features", _features(contents)),
         _part(contents, "Splits and their rivals", "gains", _gains(contents)),
+        *_resampled(contents),
         _part(contents, "Data notes", "data", _data(contents)),
         escaped(prose.origin(contents), 5000),
     ]
@@ -272,6 +273,25 @@ def _gains(contents: Contents) -> str:
         for candidate in node.split.candidates
     ]
     return table(["rows", "question", "estimated gain", ""], rows) if rows else "There is no split."
+
+
+def _resampled(contents: Contents) -> list[str]:
+    """What trees on resampled rows have in common; nothing where none were grown."""
+    found = contents.resampled
+    if found is None:
+        return []
+    said = "\n".join(f"- {escaped(line, 1000)}" for line in found.sentences())
+    rows = [
+        [
+            escaped(own.name),
+            *map(words.percent, (own.root, own.splits, own.formulas)),
+            " and ".join(["splits"] * own.in_splits + ["formulas"] * own.in_formulas),
+        ]
+        for own in found.columns
+        if max(own.splits, own.formulas) > 0
+    ]
+    header = ["column", "first split", "splits", "formulas", "in the model"]
+    return [_part(contents, "Stability", "resampled", f"{said}\n\n{table(header, rows)}")]
 
 
 def _data(contents: Contents) -> str:

@@ -77,6 +77,8 @@ _INTRO = {
     "gains": "At every split, how promising other questions were: a quick estimate for all of them,"
     " by which the best few were chosen. These were then compared by how well two formulas really"
     " do, so that the one that was taken, in blue, need not be the highest here.",
+    "resampled": "The tree was grown again on rows drawn with replacement from those of the fit."
+    " What few of these trees share may be due to chance in the rows of the fit.",
     "data": "Do the test rows look like the training rows? Where they do not, scores may not hold.",
 }
 # The same where the rows are those of the fit.

@@ -109,6 +109,18 @@ function featureSection(view) {
       plainBar(feature.effect / largest), percent(feature.gain), String(feature.splits), h("span", { class: "one-line" }, inTraining(feature))]), SHOWN_FEATURES));
 }
 
+/* What trees on resampled rows have in common with the model. */
+function resampledSection(view) {
+  const { sentences, columns } = view.resampled;
+  const share = (own, isUsed) => [percent(own), isUsed ? " ●" : ""];
+  return section("resampled", "Stability", view.intro.resampled,
+    h("div", { class: "prose" }, sentences.map((line) => h("p", {}, line))),
+    table("Columns in resampled trees", ["column", { text: "first split", number: true },
+      { text: "splits (●: in the model)", number: true }, "", { text: "formulas (●: in the model)", number: true }, ""],
+    columns.map((own) => [named(own.label, own.name), percent(own.root), share(own.splits, own.in_splits),
+      plainBar(own.splits), share(own.formulas, own.in_formulas), plainBar(own.formulas)]), SHOWN_FEATURES));
+}
+
 function inTraining(feature) {
   if (feature.categories) return `${feature.categories.length} categories`;
   return feature.low === null ? "all missing" : `${number(feature.low)} to ${number(feature.high)}`;

@@ -91,6 +91,7 @@ def page_view(contents: Contents) -> dict[str, Any]:
             "series": [words.name(name) for name in contents.leaves.series],
         },
         "gains": [_gains(node) for node in model.splits],
+        "resampled": _resampled(contents),
         "data": _data(contents),
         "rows": {"typical": _cells(model, contents.typical), "examples": _examples(contents)},
     }
@@ -229,6 +230,15 @@ def _validation(contents: Contents) -> dict[str, Any]:
 
 def _curve(points: tuple[NetBenefit, ...]) -> list[list[float]]:
     return [[p.threshold, p.model, p.low, p.high, p.everyone] for p in points]
+
+
+def _resampled(contents: Contents) -> dict[str, Any] | None:
+    found = contents.resampled
+    if found is None:
+        return None
+    used = [own for own in found.columns if max(own.splits, own.formulas) > 0]
+    columns = [{**own.to_dict(), "label": words.name(own.name, _LABEL)} for own in used]
+    return {"sentences": found.sentences(), "columns": columns}
 
 
 def _by_importance(model: ModelExplanation) -> list[Feature]:
