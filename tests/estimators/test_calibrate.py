@@ -81,10 +81,20 @@ def test_rows_of_the_fit_are_not_enough():
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(100, 40)), rng.normal(size=100)
         model = ModelTreeRegressor(max_depth=0, max_numbers=None, alpha=0).fit(X, y)
-        low, high = model.calibrate(X, y).predict_interval(rng.normal(size=(500, 40))).T
+        with pytest.warns(UserWarning, match="rows of the fit"):
+            model.calibrate(X, y)
+        low, high = model.predict_interval(rng.normal(size=(500, 40))).T
         new = rng.normal(size=500)
         found.append(((low <= new) & (new <= high)).mean())
     assert np.mean(found) < 0.8
+
+
+def test_rows_of_the_fit_are_noticed(rng, recwarn):
+    X, y = rows(rng, 300)
+    model = ModelTreeRegressor().fit(X, y).calibrate(X[:299], y[:299])
+    assert not recwarn
+    with pytest.warns(UserWarning, match="rows of the fit"):
+        model.calibrate(X, y)
 
 
 def grouped_rows(rng, n_groups):

@@ -17,10 +17,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from glassleaf import checks
+from glassleaf.errors import warn
 from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.estimators.signs import warn_of_idle_signs
 from glassleaf.explanations.path import PathStep, path_steps
+from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.fit.honest import train_honestly
 from glassleaf.fit.train import Trained, train, train_on
 from glassleaf.losses import Loss
@@ -39,6 +41,7 @@ from glassleaf.tree.path import Path
 from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -124,12 +127,20 @@ class ModelTree(Deployable, BaseEstimator):
             roles = roles.without(select_columns(table, [groups], "groups"))
         return Given(table, y, weight, roles, settings, group)
 
-    def _calibration_rows(self, X: Any, groups: Any) -> tuple[Table, NDArray[np.int64]]:
-        """Rows of a table in memory, and the group of each; without groups, its own."""
-        table = fitted_model(self).read(X)
+    def _calibration_rows(self, X: Any, groups: Any) -> tuple[Ints, Floats, Ints]:
+        """Of rows in memory: leaves, raw scores, and the group of each; without groups, its own."""
+        model = fitted_model(self)
+        table = model.read(X)
         check_has_rows(table)
         group = row_groups(groups, table, np.arange(table.n_rows))
-        return table, np.arange(table.n_rows) if group is None else group
+        nodes, raw = model.leaves_and_scores(table)
+        is_known = model.tree.custom is None and model.tree.training_record is not None
+        if is_known and are_rows_of_fit(model, model.matrix(X), nodes, np.ones(len(nodes))):
+            warn(
+                "These are, to all appearances, the rows of the fit, on which the model errs less"
+                " than on others. Calibrate on rows that it was not fitted on."
+            )
+        return nodes, raw, np.arange(table.n_rows) if group is None else group
 
     @contextlib.contextmanager
     def _opened(

@@ -450,9 +450,8 @@ default="from_dtype"
             raise GlassleafError(
                 f"calibrate needs loss='log_loss'; this model has loss={describe(model.loss)}."
             )
-        table, group = self._calibration_rows(X, groups)
-        numbers = self._known_classes(class_labels(y, table.n_rows))
-        nodes, raw = model.leaves_and_scores(table)
+        nodes, raw, group = self._calibration_rows(X, groups)
+        numbers = self._known_classes(class_labels(y, len(nodes)))
         is_short = model.tree.training_record is not None and shares_formula(model.tree)
         found = learn_scaling(model.tree, model.loss, nodes, raw, numbers, group, is_short)
         self.model_ = replace(

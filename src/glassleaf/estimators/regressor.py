@@ -398,9 +398,8 @@ default="from_dtype"
         self
         """
         model = fitted_model(self)
-        table, group = self._calibration_rows(X, groups)
-        target = numeric_target(y, table.n_rows)
-        nodes, raw = model.leaves_and_scores(table)
+        nodes, raw, group = self._calibration_rows(X, groups)
+        target = numeric_target(y, len(nodes))
         prediction = model.loss.inverse_link(raw[:, 0])
         found = learn_intervals(model.tree, model.loss, nodes, prediction, target, group)
         self.model_ = replace(model, intervals=found)
