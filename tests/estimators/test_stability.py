@@ -104,6 +104,18 @@ def test_classes_move_by_probabilities(rng):
         stability(model, X, y > 0, n=2)
 
 
+def test_calibration_moves_nothing(rng):
+    X, y = rows(rng)
+    labels = rng.random(len(y)) < 1 / (1 + np.exp(-y))
+    other, truth = rows(rng, n=2000)
+    half = rng.random(len(truth)) < 1 / (1 + np.exp(-truth / 4))
+    model = ModelTreeClassifier(max_depth=1).fit(X, labels)
+    before = stability(model, X, labels, n=10)
+    after = stability(model.calibrate(other, half), X, labels, n=10)
+    assert model.model_.scaling.slope[0] < 0.6
+    assert after.median_move < before.median_move
+
+
 def test_categories_and_no_split(rng):
     X, y = rows(rng)
     X["kind"] = np.where(X["a"] > 0.3, "x", np.where(X["c"] > 0, "y", "z"))

@@ -104,6 +104,8 @@ def _factors(given: Given, n: int, random_state: Any) -> Iterator[Floats]:
 def _moves(model: FittedModel, tree: Tree, matrix: Floats) -> Floats:
     """How far another tree's predictions lie from the model's."""
     mine, its = (one.raw(matrix, one.apply(matrix)) for one in (model.tree, tree))
+    if model.scaling is not None:  # calibration is no part of growing
+        its = model.scaling.slope[0] * its + model.scaling.shift[0]
     return np.asarray(np.abs(model.prediction(mine) - model.prediction(its)).max(axis=1))
 
 

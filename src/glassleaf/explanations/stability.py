@@ -65,7 +65,7 @@ class Stability(JsonData):
     @property
     def unit(self) -> str:
         """What moves are counted in."""
-        return "of probability" if self.is_probability else "standard deviations of the target"
+        return "in probability" if self.is_probability else "standard deviations of the target"
 
     def __str__(self) -> str:
         return "\n".join([*self.sentences(), "", *self._table()])
