@@ -239,6 +239,22 @@ def test_a_clamp_from_the_very_lowest_value(rng):
     )
 
 
+@pytest.mark.parametrize("kind", [ModelTreeRegressor, ModelTreeClassifier])
+@pytest.mark.parametrize("max_depth", [0, 1])
+def test_a_clamp_at_quantiles_is_by_the_weight_of_rows_whatever_was_searched(rng, kind, max_depth):
+    X = rng.integers(0, 20, size=(600, 2)).astype(float)
+    weight = rng.integers(1, 4, size=600).astype(float)
+    y = (X[:, 0] > 10) ^ (X[:, 1] > rng.integers(0, 20, 600))
+    parameters = {"clamp": (0.1, 0.9), "max_depth": max_depth, "leaf_transform": "none"}
+    model = kind(**parameters, curves=False, n_jobs=1).fit(X, y.astype(float), weight)
+    leaf = model.apply(X)
+    for own in np.unique(leaf):
+        for j in range(2):
+            here = np.repeat(X[leaf == own, j], weight[leaf == own].astype(int))
+            for share, end in ((0.1, model.tree_.clamp_low), (0.9, model.tree_.clamp_high)):
+                assert np.isclose(end[own, j], np.quantile(here, share, method="inverted_cdf"))
+
+
 def test_knots_so_close_that_their_slope_is_no_number_are_left_out(rng):
     X = rng.lognormal(size=(500, 2)) * [1e-310, 1.0]
     y = np.where(X[:, 0] > 1e-310, X[:, 1], -X[:, 1])

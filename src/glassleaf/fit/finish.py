@@ -79,6 +79,8 @@ def narrow_leaves(
 def _weights(backend: Backend, leaves: Sequence[Node], plan: Plan, index: int) -> list[Floats]:
     """Weight of every bin of a block, in every leaf."""
     block, layout = plan.blocks[index], plan.design.layout
+    # What the search stored last may be other numbers than weights, or nothing at all.
+    backend.each(on_rows.set_target, [on_rows.TargetTask(leaf.id, 0) for leaf in leaves])
     wholes = backend.sum(on_rows.whole_sums, [on_rows.WholeTask(leaf.id) for leaf in leaves])
     tasks = [on_rows.BinTask(leaf.id, index, block.n_bins) for leaf in leaves]
     found = backend.sum(on_rows.bin_sums, tasks)

@@ -35,6 +35,9 @@ Floats = NDArray[np.float64]
 # A gain below this share of the rows' weight, times the gradients' units squared, is rounding
 # (residuals are of order 1).
 _NO_GAIN = 1e-18
+# An exact gain below this share of the root's weight is what rounding, or the weakest penalty,
+# left: sides whose models differ by less than 1e-5 of the target's spread have the same one.
+_ROUNDING = 1e-10
 
 
 @dataclass
@@ -69,10 +72,11 @@ def find_splits(
     tested = None if models.linear is None else models.linear.tested
     found = all_gains(backend, plan, settings, able, root, tested)
     least = settings.min_gain * root.model.loss
+    rounding = _ROUNDING * root.model.weight if settings.loss.is_quadratic else 0.0
     looked_at = _best_splits(backend, models, settings, able, found)
     movable = []
     for node, (split, sides) in zip(able, looked_at, strict=True):
-        if split is None or not split.gain > least:
+        if split is None or not split.gain > max(least, rounding if sides is not None else 0.0):
             continue
         if split.p_value > settings.significance:
             node.refused = split
