@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassleaf import checks
 from glassleaf.errors import warn
+from glassleaf.estimators.counts import warn_of_negative_counts
 from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.estimators.signs import warn_of_idle_signs
@@ -111,6 +112,8 @@ class ModelTree(Deployable, BaseEstimator):
         if trained.rounding_cost is not None:
             self.rounding_cost_ = trained.rounding_cost
         self._own(trained, target, given.table, given.roles.signs)
+        if target.classes is None and self.weak_model is None:
+            warn_of_negative_counts(self.model_, given.table, given.y)
 
     def _given_for(self, table: Table, target: Target, weight: Floats, groups: Any) -> Given:
         """All that a fit in memory is given, without rows of no weight."""

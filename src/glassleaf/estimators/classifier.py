@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, Self
@@ -24,10 +25,12 @@ from glassleaf.tables.reading import check_has_rows, read_table
 from glassleaf.tables.table import Table
 from glassleaf.tables.targets import (
     check_discrete,
+    check_numbers,
     class_factors,
     class_labels,
     distinct_labels,
 )
+from glassleaf.tree.class_shares import with_class_shares
 from glassleaf.tree.complexity import shares_formula
 from glassleaf.tree.fitted import fitted_model, linear_model
 
@@ -58,7 +61,8 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
         What the models minimize. An object: see :class:`glassleaf.losses.Loss`.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into ``sample_weight``. "balanced": every class has the
-        same weight in total.
+        same weight in total. Probabilities are those of the weighted rows;
+        :meth:`with_class_shares` gives those of rows as they come.
     positive_class : label or None, default=None
         Of two classes, the one whose log-odds the leaves add up: coefficients, signs in
         ``monotonic_cst``, formulas, reasons and exported scores are about it. None: the second in
@@ -481,6 +485,51 @@ default="from_dtype"
         found = self.model_.class_array
         assert found is not None
         return found
+
+    def with_class_shares(self, shares: Mapping[Any, float]) -> Self:
+        """The same model for rows in which the classes have other shares.
+
+        Intercepts move by the logarithm of how much more often a class occurs; coefficients and
+        leaves stay as they are. After ``class_weight``, or where training rows were drawn by
+        class, probabilities are then those of rows as they come.
+
+        Parameters
+        ----------
+        shares : dict of labels and numbers
+            How often every class occurs, as shares, percentages or counts.
+
+        Returns
+        -------
+        estimator
+            A fitted one like this; this one stays as it is.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from glassleaf import ModelTreeClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> X = X[:, 8:10]
+        >>> model = ModelTreeClassifier(class_weight="balanced").fit(X, y)
+        >>> y.mean().round(2), model.predict_proba(X)[:, 1].mean().round(2)
+        (np.float64(0.63), np.float64(0.53))
+        >>> corrected = model.with_class_shares({0: (y == 0).sum(), 1: (y == 1).sum()})
+        >>> corrected.predict_proba(X)[:, 1].mean().round(2)
+        np.float64(0.63)
+        """
+        model = linear_model(self)
+        if model.loss.link not in ("logit", "softmax"):
+            raise ValueError("with_class_shares is for loss='log_loss'.")
+        check_numbers(shares, "shares")
+        labels = model.classes or ()
+        if set(shares) != set(labels) or not all(0 < share < np.inf for share in shares.values()):
+            raise ValueError(
+                f"shares={describe(shares)} must give each of the {len(labels)} classes a finite"
+                f" number above 0: {describe(list(labels))}."
+            )
+        found = np.array([float(shares[label]) for label in labels])
+        out = copy.copy(self)
+        out.model_ = with_class_shares(model, found / found.sum())
+        return out
 
     def decision_function(self, X: Any) -> Floats:
         """The log-odds of the second class, ``classes_[1]``, or one score per class.

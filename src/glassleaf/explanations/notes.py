@@ -1,9 +1,10 @@
-"""What a reader of the formulas should know of their columns, and of calibration.
+"""What a reader of the formulas should know of their columns and classes, and of calibration.
 
 * Of columns that say nearly the same, formulas name one: which is left out for which.
 * A column whose effect in the formula for all rows goes one way, while by itself it goes with
   scores the other way.
 * What calibration rows said: how far predictions are off, or that scores were corrected.
+* Probabilities that are those of rows weighted by class.
 """
 
 from __future__ import annotations
@@ -38,8 +39,13 @@ def twins(tree: Tree) -> dict[int, int]:
 
 
 def notes(model: FittedModel) -> tuple[str, ...]:
-    """Sentences about the columns of a model, and its calibration."""
-    return (*_left_out(model), *_against_themselves(model), *_calibrated(model))
+    """Sentences about the columns and classes of a model, and its calibration."""
+    return (
+        *_left_out(model),
+        *_against_themselves(model),
+        *_weighted_classes(model),
+        *_calibrated(model),
+    )
 
 
 def _left_out(model: FittedModel) -> list[str]:
@@ -69,6 +75,20 @@ def _against_themselves(model: FittedModel) -> list[str]:
         f" score{_of(model, k)} beside the other columns, though by itself it goes with a"
         f" {'lower' if own[k, column] > 0 else 'higher'} one."
         for column, k in np.argwhere(differs.T).tolist()
+    ]
+
+
+def _weighted_classes(model: FittedModel) -> list[str]:
+    if model.parameters.get("class_weight") is None or not model.classes:
+        return []
+    pairs = zip(model.classes, model.tree.record.target[0].tolist(), strict=True)
+    shown = [pair for pair in pairs if model.positive_class in (None, pair[0])]
+    listed = ", ".join(
+        f"{words.class_name(label)} {words.percent(share)}" for label, share in shown
+    )
+    return [
+        f"Probabilities are those of rows weighted by class_weight ({listed}); with_class_shares"
+        " gives those of other shares."
     ]
 
 

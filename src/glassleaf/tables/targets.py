@@ -116,7 +116,7 @@ def distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
 def class_factors(given: Any, labels: NDArray[Any], weight: Floats) -> Floats:
     """The factor of every row's weight, by its class: what ``class_weight`` asks for."""
     if isinstance(given, Mapping):
-        _check_numbers(given)
+        check_numbers(given, "class_weight")
         return np.asarray(compute_sample_weight(given, labels))
     if not (isinstance(given, str) and given == "balanced"):
         raise ValueError(
@@ -130,10 +130,22 @@ def class_factors(given: Any, labels: NDArray[Any], weight: Floats) -> Floats:
     return np.asarray(factor[place])
 
 
-def _check_numbers(class_weight: Mapping[Any, float]) -> None:
-    for value in class_weight.values():
+def check_numbers(given: Any, parameter: str) -> None:
+    """Refuse what is no dict of labels and numbers."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{parameter}={describe(given)} must be a dict of labels and numbers.")
+    for value in given.values():
         if isinstance(value, bool) or not isinstance(value, Real):
             raise TypeError(
-                f"class_weight={describe(class_weight)} must give every class a number, not"
+                f"{parameter}={describe(given)} must give every class a number, not"
                 f" {describe(value)}."
             )
+
+
+def are_counts(y: Floats) -> bool:
+    """Whether targets look like counts: whole numbers, none below 0, and more than 0 and 1.
+
+    >>> are_counts(np.array([0.0, 3.0, 1.0])), are_counts(np.array([0.0, 1.0, 1.0]))
+    (True, False)
+    """
+    return bool((y >= 0).all() and (y == np.floor(y)).all() and y.max(initial=0.0) > 1)

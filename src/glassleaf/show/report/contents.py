@@ -27,6 +27,7 @@ from glassleaf.show.report.rows import TestRows, read_test_rows
 from glassleaf.show.report.scores import ReportedScore, model_scores
 from glassleaf.show.report.steps import ReportedStep, reported_steps
 from glassleaf.show.report.validation import Sample, Validation, validation
+from glassleaf.tables.targets import are_counts
 from glassleaf.tree.fitted import FittedModel
 
 Floats = NDArray[np.float64]
@@ -69,6 +70,7 @@ class Contents(JsonData):
     with; empty where leaves share nothing.
     ``estimates`` are the coefficients with their intervals, None where they were not given.
     ``resampled`` is what trees on resampled rows have in common with the model, if it is given.
+    ``negative`` is the share of rows with a prediction below 0 where targets look like counts.
 
     A category that training never saw is written ``(new category)``, a missing value None.
     """
@@ -82,6 +84,7 @@ class Contents(JsonData):
     seen: bool
     rows: int
     weights: Weights | None
+    negative: float
     scores: tuple[ReportedScore, ...]
     classes: ClassesOnTest | None
     calibration: dict[str, tuple[CalibrationBin, ...]]
@@ -148,6 +151,7 @@ def gather(
         weights=None
         if sample_weight is None
         else Weights(float(rows.given.sum()), effective_rows(rows.weight)),
+        negative=_negative_share(model, *test),
         scores=own.scores,
         classes=classes_on_test(explanation, rows.truth, rows.prediction, rows.given),
         calibration=calibration(explanation, *test),
@@ -170,6 +174,12 @@ def gather(
         resampled=stability,
         model=explanation,
     )
+
+
+def _negative_share(model: FittedModel, truth: Floats, prediction: Floats, weight: Floats) -> float:
+    if model.classes is not None or not are_counts(truth):
+        return 0.0
+    return float(np.average(prediction[:, 0] < 0, weights=weight))
 
 
 def _target_name(given: str | None, y: Any) -> str:

@@ -182,6 +182,7 @@ def summary(contents: Contents) -> list[str]:
         *weight_note(contents),
         f"{shape} There are {numbers_text(model)}.",
         named(contents, _how_well(found)),
+        *_negative_counts(contents),
         _what_matters(contents),
         *model.notes,
         *([] if contents.seen else [_drift(contents)]),
@@ -281,6 +282,17 @@ def _how_well(scores: Sequence[ReportedScore]) -> str:
         f" training average would give {value_text(first, first.baseline)} and"
         f" {value_text(second, second.baseline)}."
     )
+
+
+def _negative_counts(contents: Contents) -> list[str]:
+    if not contents.negative:
+        return []
+    text = (
+        "The targets look like counts (whole numbers, none below 0), but"
+        f" {words.percent(contents.negative)} of the test rows have a prediction below 0; fitted"
+        " with loss='poisson' the model would have none."
+    )
+    return [named(contents, text)]
 
 
 def _what_matters(contents: Contents) -> str:
