@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
-from glassleaf.fit.path.learn import shortest_good
+from glassleaf.fit.path.learn import _errors, shortest_good
 from glassleaf.tree.path import Step
 
 NOTHING = np.zeros(0)
@@ -68,3 +68,15 @@ def test_what_is_exact_is_said_exactly(rng):
     assert found.tree_.intercept.tolist() == [3.0]
     found = ModelTreeRegressor().fit(X, 3 - 2 * X[:, 0] + 0.01 * X[:, 1])
     np.testing.assert_allclose(found.tree_.coef, [[-2.0, 0.01]], rtol=1e-9)
+
+
+def test_models_longer_than_the_best_do_not_make_it_doubtful(rng):
+    """A long model that goes wild on one fold once made a constant as good as any."""
+    lost = np.array([100.0, 50.0, 20.0, 19.0, 18.0])
+    of_folds = lost / 5 + 0.1 * rng.normal(size=(5, 5))
+    of_folds[:, 3:] += 1.0
+    calm = _errors(of_folds.sum(axis=0), lost, of_folds)
+    of_folds[2, 3:] += 1e6
+    wild = _errors(of_folds.sum(axis=0), lost, of_folds)
+    np.testing.assert_array_equal(calm, wild)
+    assert calm[2] == 0 and 0 < calm[0] < 5
