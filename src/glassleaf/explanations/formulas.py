@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from glassleaf.explanations.model import (
     spread_of,
 )
 from glassleaf.explanations.terms import Term, to_raw
+from glassleaf.tables.short_numbers import without_noise
 from glassleaf.tree.complexity import held_hinges
 
 Knots = Sequence[tuple[float, float]]
@@ -25,10 +27,12 @@ Summand = tuple[int, ...]
 # The same with the name of its feature, both empty for a constant.
 Piece = tuple[float, str, str]
 
-# Places of bends are short numbers, but may lie close together.
+# Of coefficients; places of bends are short numbers, but may lie close together.
 _FEW_DIGITS = 4
 SHORT_DIGITS = 9
-_PLACE_DIGITS = 9
+_MOST_DIGITS = 15
+# What rounding a coefficient may move a score by, as a share of the score's range.
+_SHARE_OF_SUM = 1e-3
 
 # How a prediction follows from the raw score, by link.
 LINKS = {
@@ -139,7 +143,7 @@ def difference(
     changed = difference_pieces(explanation, node, parent, output)
     if not changed:
         return ""
-    text = words.signed_sum([(coef, what) for coef, what, _ in changed], _digits(explanation))
+    text = words.signed_sum([(coef, what) for coef, what, _ in changed], SHORT_DIGITS)
     return f"- {text[1:]}" if text.startswith("-") else f"+ {text}"
 
 
@@ -148,6 +152,16 @@ def formula_pieces(
 ) -> list[Piece]:
     """What ``formula`` writes: the constant, then all products."""
     return _pieces(explanation, formula_factors(explanation, node, output, node))
+
+
+def constant(explanation: ModelExplanation, intercept: float, coef: Sequence[float]) -> float:
+    """What a formula begins with: its score where all numbers are at their references."""
+    parts = [intercept]
+    for own, term in zip(coef, explanation.terms, strict=True):
+        if own and term.kind == "number":
+            parts.append(own * explanation.feature[term.feature].reference)
+    size = np.array([np.abs(parts).sum()])
+    return float(without_noise(np.array([math.fsum(parts)]), size)[0])
 
 
 def difference_pieces(
@@ -165,7 +179,7 @@ def formula_factors(
 ) -> list[Factor]:
     """The constant of a node's score, then all products, with the ranges of a node or without."""
     coef = node.coef[output]
-    out: list[Factor] = [(node.intercept[output], "", ())]
+    out: list[Factor] = [(constant(explanation, node.intercept[output], coef), "", ())]
     for summand in strongest_summands(explanation, node, output):
         out += factors(explanation, summand, coef, held_in)
     return out
@@ -177,7 +191,8 @@ def difference_factors(
     """What a node's score has more than its parent's."""
     above = parent.coef[output]
     coef = [own - shared for own, shared in zip(node.coef[output], above, strict=True)]
-    out: list[Factor] = [(node.intercept[output] - parent.intercept[output], "", ())]
+    start = constant(explanation, node.intercept[output] - parent.intercept[output], coef)
+    out: list[Factor] = [(start, "", ())]
     for summand in explanation.summands:
         out += factors(explanation, summand, coef, node)
     return [factor for factor in out if factor[0] != 0.0]
@@ -198,16 +213,51 @@ def _sum_text(
     held_in: NodeExplanation | None,
 ) -> str:
     shown, rest = _shown_summands(explanation, node, output, max_terms)
-    parts = [(node.intercept[output], "")]
+    coef, unit = node.coef[output], _unit(explanation, node, output)
+    parts = [(constant(explanation, node.intercept[output], coef), "")]
+    digits = [_digits(explanation, parts[0][0], 1.0, unit)]
     for summand in shown:
-        parts += products(explanation, summand, node.coef[output], held_in)
-    text = words.signed_sum(parts, _digits(explanation))
+        own = products(explanation, summand, coef, held_in)
+        reach = _reach(explanation, explanation.terms[summand[0]])
+        parts += own
+        digits += [_digits(explanation, size, reach, unit) for size, _ in own]
+    text = words.signed_sum(parts, digits)
     return text + (f" + {rest} smaller terms" if rest else "")
 
 
-def _digits(explanation: ModelExplanation) -> int:
-    """Of coefficients: all that short numbers have, where the model is told as it is."""
-    return SHORT_DIGITS if explanation.share_formula else _FEW_DIGITS
+def _digits(explanation: ModelExplanation, coef: float, reach: float, unit: float) -> int:
+    """Of a coefficient: all that short numbers have, where the model is told as it is.
+
+    Else few, but as many as keep the sum, where larger summands undo each other.
+    """
+    if explanation.share_formula:
+        return SHORT_DIGITS
+    most = abs(coef) * reach / unit if unit > 0 else 0.0
+    needed = int(np.ceil(np.log10(0.5 * most / _SHARE_OF_SUM))) + 1 if most > 0 else 0
+    return min(max(needed, _FEW_DIGITS), _MOST_DIGITS)
+
+
+def _unit(explanation: ModelExplanation, node: NodeExplanation, output: int) -> float:
+    """What counts as much in a score: its range or, without one, its strongest summand."""
+    if explanation.link != "identity":
+        return 1.0
+    low, high = node.limits[output]
+    if np.isfinite(high - low):
+        return high - low
+    spreads = [spread_of(explanation, node, own, output) for own in explanation.summands]
+    return max(spreads, default=0.0)
+
+
+def _reach(explanation: ModelExplanation, term: Term) -> float:
+    """How large a term becomes: 1 for an indicator, else its distance from the reference."""
+    feature = explanation.feature[term.feature]
+    if term.kind not in ("number", "hinge"):
+        return 1.0
+    ends = np.array([feature.low, feature.high])
+    if feature.knots:
+        ends = np.interp(ends, *np.array(feature.knots).T)
+    found = np.abs(ends - feature.reference).max()
+    return float(found) if np.isfinite(found) else 1.0
 
 
 def _shown_summands(
@@ -265,10 +315,10 @@ def _term_text(explanation: ModelExplanation, term: Term, held_in: NodeExplanati
         return f"[{name} = {words.name(term.category, 24)}]"
     low, high = _held_range(feature, held_in)
     if term.above is None:
-        return _held_text(feature, low, high)
+        return _around(feature, _held_text(feature, low, high))
     own = _held_text(feature, low if low > term.above else -np.inf, high)
     sign = "+" if term.above < 0 else "-"
-    place = words.number(abs(term.above), _PLACE_DIGITS)
+    place = words.number(abs(term.above), _place_digits(feature, term.above, SHORT_DIGITS))
     return f"max(0, {own} {sign} {place})" if term.above else f"max(0, {own})"
 
 
@@ -277,7 +327,19 @@ def _text_up_to(explanation: ModelExplanation, hinge: Term, held_in: NodeExplana
     assert hinge.above is not None
     feature = explanation.feature[hinge.feature]
     low, high = _held_range(feature, held_in)
-    return _held_text(feature, low, min(high, hinge.above), _PLACE_DIGITS)
+    return _around(feature, _held_text(feature, low, min(high, hinge.above), SHORT_DIGITS))
+
+
+def _around(feature: Feature, text: str) -> str:
+    """A number as it stands in a product, less its reference where it has one."""
+    if not feature.reference:
+        return text
+    size = words.number(abs(feature.reference), _MOST_DIGITS)
+    return f"({text} {'+' if feature.reference < 0 else '-'} {size})"
+
+
+def _place_digits(feature: Feature, place: float, digits: int) -> int:
+    return words.digits_beside(place, feature.high - feature.low, digits)
 
 
 def _held_range(feature: Feature, held_in: NodeExplanation | None) -> tuple[float, float]:
@@ -286,7 +348,7 @@ def _held_range(feature: Feature, held_in: NodeExplanation | None) -> tuple[floa
 
 def _held_text(feature: Feature, low: float, high: float, digits: int = 6) -> str:
     """``age``, ``min(age, 60)``, ``max(age, 20)`` or ``clip(age, 20, 60)``."""
-    name, ends = column_text(feature.name, feature.knots), _ends(low, high, digits)
+    name, ends = column_text(feature.name, feature.knots), _ends(feature, low, high, digits)
     if np.isfinite([low, high]).all():
         return f"clip({name}, {', '.join(ends)})"
     if np.isfinite(high):
@@ -313,12 +375,16 @@ def _range_texts(
         low, high = _range(feature, node) if feature.name in columns else (-np.inf, np.inf)
         if np.isfinite([low, high]).any():
             low, high = (float(end) for end in to_raw(np.array([low, high]), feature.knots))
-            out.append(f"{words.name(feature.name)} {' to '.join(_ends(low, high))}")
+            out.append(f"{words.name(feature.name)} {' to '.join(_ends(feature, low, high))}")
     return out
 
 
-def _ends(low: float, high: float, digits: int = 6) -> tuple[str, str]:
-    return words.number(_rounded(low, high), digits), words.number(_rounded(high, low), digits)
+def _ends(feature: Feature, low: float, high: float, digits: int = 6) -> tuple[str, str]:
+    first, last = _rounded(low, high), _rounded(high, low)
+    return (
+        words.number(first, _place_digits(feature, first, digits)),
+        words.number(last, _place_digits(feature, last, digits)),
+    )
 
 
 def fills_text(explanation: ModelExplanation) -> str:
@@ -334,7 +400,8 @@ def fills_text(explanation: ModelExplanation) -> str:
     for feature in explanation.features:
         if feature.name in gaps & used and feature.categories is None:
             fill = float(to_raw(np.array(feature.fill), feature.knots))
-            fills.append(f"{words.name(feature.name)} {words.number(fill)}")
+            digits = _place_digits(feature, fill, 6)
+            fills.append(f"{words.name(feature.name)} {words.number(fill, digits)}")
     return f"A missing number counts as: {', '.join(fills)}." if fills else ""
 
 

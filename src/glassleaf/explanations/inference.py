@@ -7,7 +7,7 @@ regression: the formula for all rows and, at every node, what differs. Else ever
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -148,7 +148,7 @@ def inference(
     is_complete = checks.choice("missing", missing, {"indicator": False, "complete": True})
     if groups is not None and not is_robust:
         raise ValueError("groups needs robust='HC1': other errors know no groups.")
-    explanation = explain_model(model)
+    explanation = _from_zero(explain_model(model))
     lines = [line for own in _all_lines(explanation) for line in own]
     rows = _rows(model, X, y, sample_weight, groups, checks.flag("honest", honest))
     rows = _without_gaps(model, lines, rows) if is_complete else _noted(model, lines, rows)
@@ -183,6 +183,12 @@ def _said(model: FittedModel, rows: _Rows, is_robust: bool) -> str:
 
 
 # --- what is estimated ---------------------------------------------------------------------------
+
+
+def _from_zero(explanation: ModelExplanation) -> ModelExplanation:
+    """Formulas of the columns as they are: estimates of constants are those of zeros."""
+    features = tuple(replace(own, reference=0.0) for own in explanation.features)
+    return replace(explanation, features=features)
 
 
 def _all_lines(explanation: ModelExplanation) -> list[list[Line]]:

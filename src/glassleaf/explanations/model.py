@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from glassleaf.explanations.effects import additive, strengths
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.notes import notes
+from glassleaf.explanations.references import reference_of
 from glassleaf.explanations.rules import (
     Condition,
     all_rules,
@@ -45,7 +46,8 @@ class Feature(JsonData):
     """An input column, what the models make of it, and how much it matters.
 
     ``knots`` are the points (x, term) of its transform, None without one. ``fill`` is the term of
-    a missing number. ``low, high``: the range in training, NaN where it is not known.
+    a missing number. ``low, high``: the range in training, NaN where it is not known. Formulas
+    write ``x - reference`` where zero is far from all values; 0 where it is not.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Feature(JsonData):
     fill: float
     low: float
     high: float
+    reference: float
     effect: float
     effect_share: float
     gain_share: float
@@ -314,6 +317,7 @@ def _features(tree: Tree, strength: Floats) -> tuple[Feature, ...]:
                 fill=float(tree.terms.fill[j]),
                 low=float(tree.record.low[j]),
                 high=float(tree.record.high[j]),
+                reference=reference_of(tree, j),
                 effect=float(effect[j]),
                 effect_share=_share(effect, j),
                 gain_share=_share(gain, j),

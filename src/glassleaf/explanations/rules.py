@@ -11,6 +11,7 @@ from glassleaf.explanations import words
 from glassleaf.tables.cells import ANY_NUMBER
 from glassleaf.tree.tree import LEAF, Candidates, Tree
 
+_FEW_DIGITS, _BESIDE_DIGITS = 6, 3
 _OR_MISSING, _OR_NEW = " or missing", " or new"
 
 
@@ -20,7 +21,7 @@ class Condition:
 
     ``missing`` and ``unknown`` say whether a missing value, or a category that training never saw,
     meets it too; ``has_missing`` whether training saw missing values where this was asked.
-    ``excluded`` are the categories that do not meet it.
+    ``excluded`` are the categories that do not meet it, ``digits`` how many its ends are read by.
     """
 
     feature: str
@@ -32,6 +33,7 @@ class Condition:
     missing: bool = True
     unknown: bool = True
     has_missing: bool = False
+    digits: int = _FEW_DIGITS
 
     @property
     def text(self) -> str:
@@ -51,7 +53,7 @@ class Condition:
         if self.categories is not None:
             return self._category_text(feature) + or_missing
         bounded_below, bounded_above = np.isfinite(self.low), np.isfinite(self.high)
-        low, high = words.number(self.low), words.number(self.high)
+        low, high = (words.border(end, self.digits) for end in (self.low, self.high))
         if self.low >= self.high or self.low == np.inf:
             return f"{feature} is missing" if self.missing else f"{feature}: nothing"
         if bounded_below and bounded_above:
@@ -101,6 +103,7 @@ def both(first: Condition, second: Condition) -> Condition:
         missing=first.missing and second.missing,
         unknown=first.unknown and second.unknown,
         has_missing=first.has_missing or second.has_missing,
+        digits=max(first.digits, second.digits),
     )
 
 
@@ -159,7 +162,8 @@ def _sides(
     right = replace(anything, missing=not missing_left)
     if known.categories is None:
         border = np.inf if threshold == ANY_NUMBER else threshold
-        return replace(left, high=border), replace(right, low=border)
+        digits = _digits(tree, column, border)
+        return replace(left, high=border, digits=digits), replace(right, low=border, digits=digits)
     pairs = list(zip(known.categories, left_categories, strict=True))
     to_left = tuple(category for category, goes_left in pairs if goes_left)
     to_right = tuple(category for category, goes_left in pairs if not goes_left)
@@ -167,6 +171,15 @@ def _sides(
         replace(left, categories=to_left, excluded=to_right, unknown=unknown_left),
         replace(right, categories=to_right, excluded=to_left, unknown=not unknown_left),
     )
+
+
+def _digits(tree: Tree, column: int, border: float) -> int:
+    """As many as tell a border from the nearest values: a thousandth of the rows' mean distance."""
+    record = tree.training_record
+    if record is None:
+        return _FEW_DIGITS
+    distance = (record.high[column] - record.low[column]) / tree.n_samples[0]
+    return max(_FEW_DIGITS, words.digits_beside(border, float(distance), _BESIDE_DIGITS))
 
 
 def all_rules(tree: Tree) -> list[tuple[Condition, ...]]:

@@ -29,6 +29,31 @@ def number(value: float, digits: int = 6) -> str:
     return short
 
 
+def border(value: float, digits: int = 6) -> str:
+    """The end of a range, with all its digits where these are hardly more.
+
+    >>> border(250001.5), border(0.30000000000000004), border(37.51234567)
+    ('250001.5', '0.3', '37.5123')
+    """
+    short, exact = number(value, digits), number(value, 17)
+    for few in (15, 16):
+        if float(f"{value:.{few}g}") == value:
+            exact = f"{value:.{few}g}"
+            break
+    return exact if "e" not in exact and len(exact) <= len(short) + 2 else short
+
+
+def digits_beside(value: float, width: float, digits: int = 6) -> int:
+    """How many digits of a number it takes to tell it from others within a width.
+
+    >>> digits_beside(5.0, 10.0), digits_beside(293.15, 0.002)
+    (6, 11)
+    """
+    if not (np.isfinite(value) and value and 0 < width < abs(value)):
+        return digits
+    return min(digits + int(np.log10(abs(value) / width)), 17)
+
+
 def name(text: Any, limit: int = NAME_LENGTH) -> str:
     r"""Any text on one line: nothing in it can break a line, turn its direction or run for pages.
 
@@ -104,15 +129,16 @@ def listed(values: Sequence[Any], at_most: int = _LISTED) -> str:
     return "{" + ", ".join(name(v, 24) for v in shown) + "}"
 
 
-def signed_sum(parts: Sequence[tuple[float, str]], digits: int = 4) -> str:
-    """A sum of products, with its signs where they belong.
+def signed_sum(parts: Sequence[tuple[float, str]], digits: int | Sequence[int] = 4) -> str:
+    """A sum of products, with its signs where they belong; digits of all, or of every coefficient.
 
     >>> signed_sum([(2.5, ""), (-0.52, "age"), (1.0, "[region = north]")])
     '2.5 - 0.52·age + 1·[region = north]'
     """
     out = ""
-    for coef, factor in parts:
-        size = number(abs(coef), digits) + (f"·{factor}" if factor else "")
+    each = [digits] * len(parts) if isinstance(digits, int) else digits
+    for (coef, factor), own in zip(parts, each, strict=True):
+        size = number(abs(coef), own) + (f"·{factor}" if factor else "")
         if not out:
             out = ("-" if coef < 0 else "") + size
         else:

@@ -11,6 +11,7 @@ from reports import labeled_rows, report_of
 from glassleaf import explain
 from glassleaf.explanations import words
 from glassleaf.explanations.differences import differences
+from glassleaf.explanations.formulas import constant
 from glassleaf.show.report.view import page_view
 
 KINDS = ["squared_error", "binary", "multiclass", "poisson, rank", "no split"]
@@ -60,7 +61,8 @@ def test_what_differs_adds_up_to_the_models_of_the_leaves(kind):
             for node in on_the_way(explanation, leaf):
                 for coef, text, _ in found[node].sums[k]:
                     total[text] += coef
-            assert total[""] == pytest.approx(leaf.intercept[k], abs=1e-9)
+            start = constant(explanation, leaf.intercept[k], leaf.coef[k])
+            assert total[""] == pytest.approx(start, abs=1e-9)
             for term, coef in zip(explanation.terms, leaf.coef[k], strict=True):
                 if term.kind == "category":
                     label = words.name(term.category, 24)

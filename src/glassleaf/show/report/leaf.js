@@ -51,7 +51,7 @@ function formulaTable(formula) {
     h("td", { class: "number quiet" }, inLine(largest)(term.influence))));
   const head = h("thead", {}, h("tr", {}, ["coefficient", "", "influence", ""].map((text, k) =>
     h("th", { scope: "col", class: k % 2 ? null : k ? "wide" : "number" }, text))));
-  const start = h("tr", {}, h("td", { class: "number" }, number(formula.intercept, 5)),
+  const start = h("tr", {}, h("td", { class: "number" }, number(formula.start, 5)),
     h("td", {}, "start value"), h("td", {}), h("td", {}));
   return h("div", { class: "formula" },
     h("table", {}, head, h("tbody", {}, start, rows)),

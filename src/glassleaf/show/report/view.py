@@ -19,6 +19,7 @@ from glassleaf.explanations.formulas import (
     SCALES_INTRO,
     SHORT_DIGITS,
     Piece,
+    constant,
     link_text,
     products,
     scale_texts,
@@ -355,6 +356,7 @@ def _leaves(contents: Contents) -> list[dict[str, Any]]:
 def _formula(model: ModelExplanation, leaf: NodeExplanation, output: int) -> dict[str, Any]:
     """The intercept, and the summands by their influence: the spread of what they add in the leaf.
 
+    ``start`` is the constant beside products as they are written, some of them about references.
     ``way`` is 1 where larger values raise the score, -1 where they lower it, else 0; ``line`` are
     the points of what a number adds, where it bends.
     """
@@ -377,7 +379,8 @@ def _formula(model: ModelExplanation, leaf: NodeExplanation, output: int) -> dic
                 "support": None if is_number else _support(leaf, summand[0]),
             }
         )
-    return {"intercept": leaf.intercept[output], "terms": terms}
+    start = constant(model, leaf.intercept[output], leaf.coef[output])
+    return {"intercept": leaf.intercept[output], "start": start, "terms": terms}
 
 
 def _support(leaf: NodeExplanation, t: int) -> dict[str, Any]:
