@@ -405,3 +405,20 @@ def test_a_tree_that_is_nested_too_deeply_is_refused(monkeypatch):
     monkeypatch.setitem(DIALECTS, "sqlite", replace(DIALECTS["sqlite"], most_nested=0))
     with pytest.raises(ExportError, match="levels deep.*SQLite"):
         to_sql(zoo.case("squared_error").model, dialect="sqlite")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tree_that_would_nest_too_deeply_is_written_flat(monkeypatch, seed):
+    """With the larger side in the ELSE, seven leaves are nested twice, whatever their tree."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 2))
+    X[::9, 0] = np.nan
+    y = np.sin(3 * X[:, 1]) + np.where(np.nan_to_num(X[:, 0]) > 0, np.cos(4 * X[:, 1]), 0.0)
+    settings = {"max_leaf_nodes": 7, "significance": None, "max_numbers": None, "curves": False}
+    model = ModelTreeRegressor(**settings, min_samples_leaf=10, n_jobs=1).fit(X, y)
+    assert model.get_n_leaves() == 7
+    monkeypatch.setitem(DIALECTS, "sqlite", replace(DIALECTS["sqlite"], most_nested=2))
+    with sqlite3.connect(":memory:") as database:
+        pd.DataFrame(X, columns=["x0", "x1"]).to_sql("t", database, index=False)
+        found = database.execute(f"SELECT {to_sql(model, dialect='sqlite')} FROM t").fetchall()
+    np.testing.assert_allclose(np.array(found)[:, 0], model.predict(X), rtol=1e-11)

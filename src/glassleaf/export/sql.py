@@ -206,9 +206,11 @@ class _Writer:
         self.dialect = dialect
         self.maybe_truths = maybe_truths
         self.table = ""
-        self.depth = _depths(model)
+        self.depth, self.n_leaves = _depths(model), _leaf_counts(model)
         self.differences = model.differences if self.depth[0] <= dialect.most_nested else ()
-        if max(self._nesting().values()) > dialect.most_nested:
+        self.is_flat = False
+        self.is_flat = max(self._nesting().values()) > dialect.most_nested
+        if self.is_flat and self._nesting()[0] > dialect.most_nested:
             raise ExportError(
                 f"The tree is {self.depth[0]:,} levels deep, too deep for an expression of"
                 f" {dialect.engine}. Fit one with fewer levels (max_depth)."
@@ -394,7 +396,14 @@ class _Writer:
         return f"CASE {' '.join(cases)} ELSE {last} END" if cases else last
 
     def _sides(self, split: PlainSplit) -> tuple[int, int]:
-        """The child that is written first, and the one that continues: the right, if it can."""
+        """The child that is written first, and the one that continues: the right, if it can.
+
+        Where that would nest too much, the one with fewer leaves is first: each level of nesting
+        then doubles the leaves, and twenty would be a million.
+        """
+        if self.is_flat:
+            is_right = self.n_leaves[split.right] < self.n_leaves[split.left]
+            return (split.right, split.left) if is_right else (split.left, split.right)
         is_chain = self.depth[split.left] > self.depth[split.right] + _MUCH_DEEPER
         return (split.right, split.left) if is_chain else (split.left, split.right)
 
@@ -560,6 +569,16 @@ def _depths(model: PlainModel) -> list[int]:
         node = model.nodes[number]
         if isinstance(node, PlainSplit):
             out[number] = 1 + max(out[node.left], out[node.right])
+    return out
+
+
+def _leaf_counts(model: PlainModel) -> list[int]:
+    """The leaves below every node, itself if it is one."""
+    out = [1] * len(model.nodes)
+    for number in range(len(model.nodes) - 1, -1, -1):  # children before parents
+        node = model.nodes[number]
+        if isinstance(node, PlainSplit):
+            out[number] = out[node.left] + out[node.right]
     return out
 
 
