@@ -3,6 +3,7 @@
 #   make demo    fit on data that ships with scikit-learn; print scores and trees
 #   make test    run the whole test suite
 #   make lint    ruff, mypy, import-linter
+#   make soak    random models for an hour; see docs/trust.md
 #   make reproduce        the paper's evaluation, all of it (GLASSLEAF_DATA: folder of the data)
 #   make reproduce-quick  a part of it, with values that are checked
 #   make clean   remove .venv and caches
@@ -15,11 +16,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP    := $(BIN)/python -m pip install --quiet --prefer-binary
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint reproduce reproduce-quick clean-kernels clean
+.PHONY: help demo test lint soak reproduce reproduce-quick clean-kernels clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '3,8s/^# *//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '3,9s/^# *//p' $(firstword $(MAKEFILE_LIST))
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit("glassleaf needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -45,6 +46,9 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+soak: $(VENV)/.installed-test
+	$(BIN)/python -m tests.soak --minutes 60 --state build/soak.json
 
 reproduce: $(VENV)/.installed-peers
 	$(BIN)/python -m reproduction --peers
