@@ -195,3 +195,15 @@ def test_wrong_numbers_are_refused(rng):
     model = ModelTreeRegressor(**PLAIN, max_numbers=None).fit(X, score)
     with pytest.raises(AttributeError, match="max_numbers=None"):
         _ = model.path_
+
+
+def test_where_there_is_no_room_every_leaf_has_a_formula_of_its_own(rng, monkeypatch):
+    """With hundreds of classes, sums of all pairs of scores and columns fill any memory."""
+    X, score = table(rng)
+    y = target("multiclass", score, rng)
+    monkeypatch.setattr("glassleaf.fit.train._MOST_BYTES", 1e4)
+    with pytest.warns(UserWarning, match="3 scores and 9 columns.*max_numbers=None"):
+        model = ModelTreeClassifier(**PLAIN, max_depth=1).fit(X, y)
+    assert model.model_.path is None and len(model.export_text()) > 100
+    asked = ModelTreeClassifier(**PLAIN, max_depth=1, max_numbers=20).fit(X, y)
+    assert asked.complexity_.total <= 20

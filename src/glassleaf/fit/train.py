@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf import _kernels
+from glassleaf.errors import warn
 from glassleaf.fit.finish import narrow_leaves, rounded
 from glassleaf.fit.grow import grow
 from glassleaf.fit.guard import guarded
@@ -38,6 +39,8 @@ Floats = NDArray[np.float64]
 
 # Cells of a table below which one thread is faster than several: they would wait to be woken.
 _FEW_CELLS = 100_000
+# What the sums of all leaves and folds may take before short models are not learned unasked.
+_MOST_BYTES = 2e9
 
 
 @dataclass(frozen=True)
@@ -127,12 +130,28 @@ def _grown(
         if isinstance(settings.clamp, tuple):
             narrow_leaves(backend, models.linear, plan, nodes, settings.clamp)
     tree = to_tree(backend, nodes, plan, settings)
-    if models.linear is None or settings.max_numbers is None:
+    if models.linear is None or not _is_shortened(plan, settings, tree.n_leaves):
         if models.linear is not None and settings.is_held and settings.loss.n_outputs == 1:
             tree = guarded(backend, models.linear, nodes, plan, tree)
         return Trained(without_rare(tree))
     path = learned(backend, models.linear, nodes, plan, roles, settings, tree)
     return Trained(path.tree(_chosen(path, settings)), path)
+
+
+def _is_shortened(plan: Plan, settings: Settings, n_leaves: int) -> bool:
+    """Whether a short model is learned: it is asked for and, if not by a number, has room."""
+    if settings.max_numbers != "auto":
+        return settings.max_numbers is not None
+    n_outputs, n_columns = settings.loss.n_outputs, plan.design.layout.n_columns + 1
+    size = 8.0 * (N_FOLDS + 1) * n_leaves * (n_outputs * n_columns) ** 2
+    if size <= _MOST_BYTES:
+        return True
+    warn(
+        f"One formula for all rows of {n_outputs:,} scores and {n_columns:,} columns would need"
+        f" {size / 1e9:.0f} GB to be learned, so that every leaf has one of its own. Group rare"
+        " classes or drop columns for a short model; max_numbers=None is without this warning."
+    )
+    return False
 
 
 def _chosen(path: Path, settings: Settings) -> Step:
