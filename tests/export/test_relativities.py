@@ -32,13 +32,15 @@ def model(policies):
 
 
 def by_hand(book, model, X):
-    """The product of all lines that hold."""
+    """The product of all lines that hold, within the ends that the line "rate" names."""
     nodes = model.decision_path(X).toarray().astype(bool)
     out = np.ones(len(X))
     for rate in book.rates:
         held = nodes[:, rate.node] & (holds(rate, book, X) if rate.factor else True)
         out[held] *= rate.relativity
-    return out
+    (ends,) = [rate for rate in book.rates if rate.level.startswith("rate ")]
+    assert ends.relativity == 1.0
+    return np.clip(out, ends.above, ends.up_to)
 
 
 def holds(rate, book, X):

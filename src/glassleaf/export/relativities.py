@@ -25,6 +25,8 @@ from glassleaf.export.levels import (
     Limits,
     Part,
     banded_parts,
+    begins,
+    range_text,
     rows_of_nodes,
     score,
 )
@@ -47,8 +49,9 @@ _RATE_DIGITS = 6
 class Rate:
     """A line of the book: by what a level of a factor multiplies the rate of the base level.
 
-    The line without a factor is the base rate or, of a segment that differs, by what that differs
-    where all its factors have their base levels. ``exposure`` and ``claims`` are those of the rows
+    The first line without a factor is the base rate or, of a segment that differs, by what that
+    differs where all its factors have their base levels; a second one says within which ends rates
+    are held. ``exposure`` and ``claims`` are those of the rows
     that the line is for, and ``actual_expected`` is what they claimed by what the model expects.
     """
 
@@ -150,7 +153,7 @@ def relativities(
     >>> claims = rng.poisson(np.where(X["town"] == "b", 0.4, 0.2))
     >>> model = ModelTreeRegressor(loss="poisson").fit(X, claims)
     >>> book = relativities(model, X, claims, base={"town": "a"})
-    >>> [(rate.factor, rate.level, rate.relativity) for rate in book.rates if rate.exposure]
+    >>> [(rate.factor, rate.level, rate.relativity) for rate in book.rates[:3]]
     [('', 'base', 0.201897), ('town', '= a', 1.0), ('town', 'any other', 2.014)]
     """
     fitted = linear_model(estimator)
@@ -168,10 +171,12 @@ def relativities(
         _rounded(_on_base(part, given, under[part.node], matrix, weight))
         for part in banded_parts(fitted, model, matrix, _edges(fitted, bands), _MOST_BANDS, _FINEST)
     )
-    lines = [
-        line for part in parts for line in _lines(fitted, part, under[part.node], matrix, counts)
-    ]
     limits = _limits(model)
+    lines: list[Rate] = []
+    for part in parts:
+        leaf = model.leaves[0].node if model.differences else part.node
+        held = limits.get(leaf) if begins(model, part) else None
+        lines += _lines(fitted, part, under[part.node], matrix, counts, held)
     off = np.exp(score(fitted, parts, limits, matrix) - fitted.raw(matrix)[:, 0]) - 1.0
     return RateBook(tuple(lines), float(np.abs(off).max()), fitted, parts, limits)
 
@@ -196,11 +201,13 @@ def _edges(fitted: FittedModel, bands: Any) -> dict[int, list[float]]:
 
 
 def _limits(model: PlainModel) -> Limits:
+    """The logarithms of the ends of rates, by leaf."""
+
+    def short(end: float) -> float | None:
+        return _log_of_short(end, _DIGITS) if isfinite(end) else None
+
     return {
-        leaf.node: (
-            leaf.low[0] if isfinite(leaf.low[0]) else None,
-            leaf.high[0] if isfinite(leaf.high[0]) else None,
-        )
+        leaf.node: (short(leaf.low[0]), short(leaf.high[0]))
         for leaf in model.leaves
         if leaf.is_limited
     }
@@ -284,12 +291,21 @@ class _Counts:
 
 
 def _lines(
-    fitted: FittedModel, part: Part, here: Bools, matrix: Floats, counts: _Counts
+    fitted: FittedModel,
+    part: Part,
+    here: Bools,
+    matrix: Floats,
+    counts: _Counts,
+    limits: tuple[float | None, float | None] | None,
 ) -> Iterator[Rate]:
-    whose, ends = (part.node, part.segment), (None, None)
-    yield Rate(*whose, "", "base", *ends, *counts.of(here, exp(part.constant), _RATE_DIGITS))
+    whose = (part.node, part.segment)
+    yield Rate(*whose, "", "base", None, None, *counts.of(here, exp(part.constant), _RATE_DIGITS))
     for level in (level for own in part.levels for level in own):
         held = here & level.holds(matrix[:, level.column])
         known = counts.of(held, exp(level.added), _DIGITS)
         name = fitted.names[level.column]
         yield Rate(*whose, name, level.text, level.above, level.up_to, *known)
+    if limits:
+        low, high = (None if end is None else to_digits(exp(end), _DIGITS) for end in limits)
+        known = counts.of(here, 1.0, _DIGITS)
+        yield Rate(*whose, "", f"rate {range_text(low, high, '≥')}", low, high, *known)
