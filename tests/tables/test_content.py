@@ -68,6 +68,16 @@ def test_the_target_and_its_noise_say_nothing_of_the_part(rng):
     assert abs(np.mean(apart)) < 0.25 and 0.85 < np.std(apart) < 1.15
 
 
+def test_copies_are_set_aside_by_chance_anew_in_every_table(rng):
+    """As many as coins would show: both parts of few different rows are not alike by design."""
+    found = []
+    for _ in range(300):
+        kind = rng.integers(0, 2, 100)
+        chosen = aside(pd.DataFrame({"x": 1.0 * kind, "c": 0}), 1.0 * kind)
+        found.append(chosen.sum())
+    assert abs(np.mean(found) - 50) < 1.5 and 4.2 < np.std(found) < 5.8
+
+
 def test_groups_are_the_same_by_label_number_or_name(rows):
     frame, y = rows
     table, used = read_table(frame), np.arange(len(y))

@@ -63,21 +63,24 @@ def _row_keys(table: Table, categorical: Bools, y: Floats) -> Keys:
         else:
             bits = number_bits(table.numeric(j))
         keys = mixed(keys ^ (bits + np.uint64(j)))
-    return mixed(keys ^ _copies(keys))
+    return mixed(keys ^ _among_copies(keys))
 
 
-def _copies(keys: Keys) -> Keys:
-    """How many rows with the same key come before each.
+def _among_copies(keys: Keys) -> Keys:
+    """What tells the copies of a row apart, wherever they stand; 0 for a row without any.
 
-    >>> _copies(np.array([7, 5, 7, 7], dtype=np.uint64)).tolist()
-    [0, 0, 1, 2]
+    All rows together decide it: if a row's own content did, the same number of its copies would be
+    set aside of every table, and both parts would be alike by more than chance.
     """
     order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    place = np.arange(len(keys))
+    ordered, place = keys[order], np.arange(len(keys))
     is_first = np.append(True, ordered[1:] != ordered[:-1])[: len(keys)]
+    is_last = np.append(is_first[1:], True)[: len(keys)]
+    number = place - np.maximum.accumulate(np.where(is_first, place, 0))
+    of_all = mixed(np.sum(keys, keepdims=True))
+    told = np.where(is_first & is_last, np.uint64(0), mixed(of_all + number.astype(np.uint64)))
     out = np.empty(len(keys), dtype=np.uint64)
-    out[order] = place - np.maximum.accumulate(np.where(is_first, place, 0))
+    out[order] = told
     return out
 
 
