@@ -153,6 +153,22 @@ def test_linked_numbers_keep_the_order_of_the_background(rng):
         assert model.predict(new)[0] >= 20
 
 
+def test_what_the_model_does_not_use_may_make_room(rng):
+    """Alone it changes nothing; but a part can only rise beyond its whole if that rises, too."""
+    X = pd.DataFrame({"all": rng.uniform(0, 10, size=2000)})
+    X["part"] = X["all"] * rng.uniform(size=2000)
+    X["other"] = rng.normal(size=2000)
+    model = ModelTreeRegressor(max_depth=0, max_numbers=None, leaf_features=["part"], n_jobs=1)
+    model.fit(X, X["part"])
+    row = pd.DataFrame({"all": [4.0], "part": [2.0], "other": [0.0]})
+    (free,) = counterfactuals(model, row, 6.0)
+    assert [change.feature for change in free.changes] == ["part"]
+    (kept,) = counterfactuals(model, row, 6.0, background=X)
+    assert [change.feature for change in kept.changes] == ["all", "part"]
+    new = moved(row, kept)
+    assert new["part"].iloc[0] <= new["all"].iloc[0] and model.predict(new)[0] >= 6
+
+
 @pytest.mark.parametrize(
     ("links", "message"),
     [

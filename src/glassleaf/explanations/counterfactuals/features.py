@@ -60,6 +60,11 @@ class Feature:
     gap: float = 0.0
     followers: tuple[Follower, ...] = ()
 
+    @property
+    def columns(self) -> set[int]:
+        """All columns that move."""
+        return {self.column, *(own.column for own in self.followers)}
+
     def size(self, now: float, values: Floats) -> Floats:
         """How large a change to each of the values is."""
         if self.is_categorical or np.isnan(now):

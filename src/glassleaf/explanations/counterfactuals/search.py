@@ -182,7 +182,10 @@ def counterfactuals(
     features = features_of(
         model, values, actionable, immutable, bounds, levels, whole, linked_features
     )
-    search = _Search(model, values, goal, _orders(model, values, background))
+    orders = _orders(model, values, background)
+    matters = _used_columns(model) | set(orders.ravel().tolist())
+    features = [feature for feature in features if matters & feature.columns]
+    search = _Search(model, values, goal, orders)
     found = [search.one(feature) for feature in features]
     if max_changes == 2:
         found += [search.two(*pair) for pair in combinations(features, 2)]
@@ -207,6 +210,14 @@ def _orders(model: FittedModel, values: Floats, background: Any) -> Pairs:
         is_order = ~exceeds & ~(values[one] > values) & (high[one] > low)
         out += [(one, j) for j in numeric if j != one and is_order[j]]
     return np.array(out, dtype=np.int64).reshape(-1, 2)
+
+
+def _used_columns(model: FittedModel) -> set[int]:
+    """The columns that a prediction depends on."""
+    tree = model.tree
+    leaves = tree.coef[model.leaves].reshape(len(model.leaves), -1, tree.terms.n_terms)
+    terms = np.flatnonzero((leaves != 0).any(axis=(0, 1)))
+    return {*tree.feature[tree.feature >= 0].tolist(), *tree.terms.column_of_term[terms].tolist()}
 
 
 def _is_needed(answer: Counterfactual, answers: list[Counterfactual]) -> bool:
@@ -249,9 +260,10 @@ class _Search:
     ) -> Counterfactual | None:
         """The best over some rows ("lines"), in each of which one feature is solved for."""
         column, points = solved.column, solved.points
+        orders = self._touched(solved, fixed)
         grid = np.repeat(lines[:, None], len(points), axis=1)
         solved.put(grid, points, self.values)
-        margins = self._margins(grid.reshape(-1, grid.shape[2]))
+        margins = self._margins(grid.reshape(-1, grid.shape[2]), orders)
         margins = margins.reshape(len(lines), len(points), -1)
         now = float(self.values[column])
         start = float(self.model.tree.terms.fill[column]) if np.isnan(now) else now
@@ -265,7 +277,7 @@ class _Search:
             if not np.isfinite(total[line]):
                 break
             rows = self._as_given(found[line], float(inside[line]), solved, fixed)
-            rows = rows[(self._distances(rows) >= 0).all(axis=1)]
+            rows = rows[(_distances(rows, orders) >= 0).all(axis=1)]
             raw = self.model.raw(rows)
             for k in range(len(rows)):
                 if self.goal.is_met(raw[k : k + 1]):
@@ -274,12 +286,12 @@ class _Search:
                     )
         return None
 
-    def _distances(self, rows: Floats) -> Floats:
-        """How far the smaller number of every ordered pair lies below the larger."""
-        out = rows[:, self.orders[:, 1]] - rows[:, self.orders[:, 0]]
-        return np.where(np.isnan(out), 0.0, out)  # what is missing breaks no order
+    def _touched(self, *moved: Feature | None) -> Pairs:
+        """The ordered pairs of which a number moves."""
+        columns = set[int]().union(*(feature.columns for feature in moved if feature is not None))
+        return self.orders[np.isin(self.orders, list(columns)).any(axis=1)]
 
-    def _margins(self, rows: Floats) -> Floats:
+    def _margins(self, rows: Floats, orders: Pairs) -> Floats:
         """The goal's margins before limits, for these are linear; and whether limits let it be.
 
         Those of pairs come with them. Limits of several scores are only seen when an answer is
@@ -287,7 +299,7 @@ class _Search:
         """
         tree, leaves = self.model.tree, self.model.tree.apply(rows)
         raw = self.sums.raw(rows, leaves)
-        margins = np.column_stack([self.goal.margins(raw), self._distances(rows)])
+        margins = np.column_stack([self.goal.margins(raw), _distances(rows, orders)])
         if tree.score_low.ndim > 1:
             return margins
         ends = tree.score_low[leaves], tree.score_high[leaves]
@@ -338,6 +350,12 @@ class _Search:
             label=None if model.classes is None else model.classes[int(np.argmax(prediction))],
             leaf=int(model.tree.apply(row[None])[0]),
         )
+
+
+def _distances(rows: Floats, orders: Pairs) -> Floats:
+    """How far the smaller number of every ordered pair lies below the larger."""
+    out = rows[:, orders[:, 1]] - rows[:, orders[:, 0]]
+    return np.where(np.isnan(out), 0.0, out)  # what is missing breaks no order
 
 
 def _readings(feature: Feature, now: float, value: float, inside: float) -> list[float]:
