@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from glassleaf.explanations.effects import additive, strengths
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.notes import notes
-from glassleaf.explanations.references import reference_of
 from glassleaf.explanations.rules import (
     Condition,
     all_rules,
@@ -36,6 +35,7 @@ from glassleaf.explanations.rules import (
 from glassleaf.explanations.terms import Term, all_terms
 from glassleaf.tree.complexity import count_numbers, shares_formula
 from glassleaf.tree.fitted import FittedModel, python_value
+from glassleaf.tree.references import reference_of
 from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from glassleaf.explanations import words
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.notes import twins
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.tree.path import INTERCEPT, Path, Step
+from glassleaf.tree.references import about_references
 from glassleaf.tree.tree import Tree
 
 Place = tuple[int, int, int]  # node, output, term
@@ -37,7 +40,7 @@ def path_steps(path: Path) -> tuple[PathStep, ...]:
     out: list[PathStep] = []
     before: dict[Place, float] = {}
     for step in path.steps:
-        now = entries(step)
+        now = _about_references(path.whole, entries(step))
         what = _what(path.whole, rules, before, now)
         out.append(PathStep(step.numbers, step.loss, step.validated, step.error, what))
         before = now
@@ -48,6 +51,21 @@ def entries(step: Step) -> dict[Place, float]:
     """The entries of a step by their places."""
     places = zip(step.node.tolist(), step.output.tolist(), step.term.tolist(), strict=True)
     return dict(zip(places, step.value.tolist(), strict=True))
+
+
+def _about_references(tree: Tree, now: Mapping[Place, float]) -> dict[Place, float]:
+    """The same with constants about the references of columns; without those that are none."""
+    out = {place: value for place, value in now.items() if place[2] != INTERCEPT}
+    for (node, output, term), value in now.items():
+        if term == INTERCEPT:
+            coef = np.zeros(tree.terms.n_terms)
+            for (other, of, own), slope in out.items():
+                if (other, of) == (node, output) and own != INTERCEPT:
+                    coef[own] = slope
+            told = float(about_references(tree, np.array(value), coef))
+            if told or not node:
+                out[node, output, term] = told
+    return {place: out[place] for place in now if place in out}
 
 
 def _what(

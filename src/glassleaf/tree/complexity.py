@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.tables.design import Terms
+from glassleaf.tree.references import about_references
 from glassleaf.tree.tree import LEAF, Tree
 
 Floats = NDArray[np.float64]
@@ -98,9 +99,10 @@ def _told_apart(tree: Tree) -> tuple[int, int]:
 def _told_by_differences(tree: Tree) -> tuple[int, int]:
     """The same, if the root's model is told, and at every other node what differs."""
     parent = tree.parent[1:]
-    intercepts = np.count_nonzero(tree.intercept[1:] != tree.intercept[parent])
     coef = tree.coef.reshape(tree.node_count, -1, tree.terms.n_terms)
     differences = np.concatenate([coef[:1], coef[1:] - coef[parent]])
+    moved = (tree.intercept[1:] - tree.intercept[parent]).reshape(differences[1:].shape[:2])
+    intercepts = np.count_nonzero(about_references(tree, moved, differences[1:]))
     told = np.count_nonzero(differences) - _n_held(differences, tree.terms)
     return tree.intercept[0].size + int(intercepts), int(told)
 

@@ -24,6 +24,7 @@ from glassleaf.rows.plan import Plan
 from glassleaf.rows.settings import Roles, Settings
 from glassleaf.tree.complexity import LONGEST
 from glassleaf.tree.path import INTERCEPT, Path, Step
+from glassleaf.tree.references import references_of_terms
 from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -48,7 +49,7 @@ def learn_path(
 
     They are cut from the ``whole`` tree of these nodes.
     """
-    own = _asked(backend, models, nodes, plan, roles, settings)
+    own = _asked(backend, models, nodes, plan, roles, settings, whole)
     asked = settings.max_numbers if isinstance(settings.max_numbers, int) else LONGEST
     steps = select(own.shape, own.sums, own.unit, max(LONGEST, asked) - own.n_limits)
     steps = _thinned(steps, asked - own.n_limits, own.n_limits)
@@ -77,7 +78,7 @@ def learn_step(
     settings: Settings, whole: Tree,
 ) -> Path:  # fmt: skip
     """The one step of that path that is asked for by its numbers; it is not validated."""
-    own = _asked(backend, models, nodes, plan, roles, settings)
+    own = _asked(backend, models, nodes, plan, roles, settings, whole)
     assert isinstance(settings.max_numbers, int)
     most = settings.max_numbers - own.n_limits
     steps = select(own.shape, own.sums, own.unit, max(LONGEST - own.n_limits, most))
@@ -109,11 +110,11 @@ class _Asked:
 
 def _asked(
     backend: Backend, models: LinearModels, nodes: Sequence[Node], plan: Plan, roles: Roles,
-    settings: Settings,
+    settings: Settings, whole: Tree,
 ) -> _Asked:  # fmt: skip
     loss, weight = settings.loss, nodes[0].model.weight
     leaves = [node for node in nodes if node.children is None]
-    offer = offer_of(plan.design)
+    offer = offer_of(plan.design, references_of_terms(whole))
     folds = leaf_sums(backend, models, leaves, offer, plan.units)
     sums = added(folds)
     alone = columns_alone(sums, plan.design.terms, offer)
@@ -241,9 +242,14 @@ def _described(
 
 
 def _stored(entries: Floats, offer: Offer) -> Floats:
-    """Entries of stored columns and the constant alone: (steps, nodes, outputs, columns)."""
+    """Entries of stored columns and the constant alone: (steps, nodes, outputs, columns).
+
+    The constant is that where all columns are zero.
+    """
     n_steps, n_nodes, _ = entries.shape
-    return offer.stored(entries.reshape(n_steps, n_nodes, -1, offer.size))
+    out = offer.stored(entries.reshape(n_steps, n_nodes, -1, offer.size))
+    out[..., -1] -= out[..., :-1] @ offer.reference
+    return out
 
 
 def shortest_good(steps: Sequence[Step]) -> Step:

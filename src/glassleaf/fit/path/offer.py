@@ -18,10 +18,12 @@ Ints = NDArray[np.int64]
 class Offer:
     """The parameters of a formula: those of stored columns, those of held ones, and of the 1.
 
-    A held column is ``min(x, place)``: the line of a bent column less one of its hinges.
+    A held column is ``min(x, place)``: the line of a bent column less one of its hinges. Columns
+    count from their ``reference``, which is not zero for those far from it.
     """
 
     layout: Layout
+    reference: Floats  # (stored columns,)
     held: Ints  # (held columns, 2): the stored columns of line and hinge
 
     @property
@@ -29,13 +31,13 @@ class Offer:
         return self.layout.n_columns + len(self.held) + 1
 
     def raw_columns(self, model: NodeModel) -> Floats:
-        """What makes all of them, on the raw scale, of the columns that rows hold, and the 1."""
+        """What makes all of them, in raw units, of the columns that rows hold, and the 1."""
         layout = self.layout
         kept, stored = layout.n_dense + layout.n_sparse, layout.n_columns
         out = np.zeros((self.size, kept + 1))
         place = np.arange(kept)
         out[place, place] = model.unit[:kept]
-        out[place, -1] = model.center[:kept]
+        out[place, -1] = model.center[:kept] - self.reference[:kept]
         for group in range(layout.n_complements):
             others = layout.members[layout.first[group] : layout.first[group + 1]]
             out[kept + group, layout.n_dense + others] = -1.0
@@ -48,7 +50,7 @@ class Offer:
         """Those of a model as it is, without held columns; shape (outputs, parameters)."""
         coef, intercept = model.raw_parameters()
         none = np.zeros((len(coef), len(self.held)))
-        return np.column_stack([coef, none, intercept])
+        return np.column_stack([coef, none, intercept + coef @ self.reference])
 
     def stored(self, parameters: Floats) -> Floats:
         """The same formulas without held columns, of stored columns and the 1 alone."""
@@ -60,7 +62,7 @@ class Offer:
         return out
 
 
-def offer_of(design: Design) -> Offer:
+def offer_of(design: Design, reference_of_term: Floats) -> Offer:
     """What the columns of a design offer."""
     terms = design.terms
     place_of = {int(term): place for place, term in enumerate(design.layout.term)}
@@ -69,4 +71,5 @@ def offer_of(design: Design) -> Offer:
         for column in terms.bent
         for hinge in terms.hinge_terms(column)
     ]
-    return Offer(design.layout, np.array(held, dtype=np.int64).reshape(-1, 2))
+    reference = reference_of_term[design.layout.term]
+    return Offer(design.layout, reference, np.array(held, dtype=np.int64).reshape(-1, 2))

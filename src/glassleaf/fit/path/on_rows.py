@@ -119,7 +119,7 @@ class OnRows:
         """Several models of a leaf for the columns as its rows hold them."""
         stored = self.offer.stored(parameters.reshape(-1, self.offer.size))
         coef, intercept = stored[:, :-1], stored[:, -1]
-        at_center = intercept + coef @ leaf.model.center
+        at_center = intercept + coef @ (leaf.model.center - self.offer.reference)
         return passes.SeveralModels(
             *self.offer.layout.reduce_coef(coef * leaf.model.unit, at_center)
         )
