@@ -11,6 +11,7 @@ from whole_models import ModelTreeRegressor as WholeRegressor
 
 from glassleaf import TreeDisplay, explain, model_card
 from glassleaf.explanations.differences import differences
+from glassleaf.show.notebook import tree_html
 from glassleaf.show.text.markdown import escaped
 
 
@@ -40,7 +41,7 @@ class Balanced(HTMLParser):
 @pytest.mark.parametrize("kind", ["squared_error", "binary", "multiclass"])
 def test_a_notebook_nests_what_differs(kind):
     model, said = shared(kind, 25)
-    html = model._tree_html()
+    html = tree_html(explain(model))
     for own in said:
         assert all(escape(text) in html for text in own.texts)
         assert own.condition is None or f"<li>{escape(own.where)}: " in html
