@@ -68,7 +68,7 @@ def test_the_compiled_file_is_what_predict_says(compiled, kind):
     leaves, found = predict(library, codes(library, case), n_outputs)
     np.testing.assert_array_equal(leaves, case.model.apply(case.table))
     np.testing.assert_allclose(
-        found.reshape(case.expected.shape), case.expected, rtol=1e-12, atol=1e-13
+        found.reshape(case.expected.shape), case.expected, rtol=1e-12, atol=1e-12
     )
 
 

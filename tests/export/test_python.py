@@ -23,7 +23,7 @@ def test_the_module_is_what_predict_says(kind):
     case = zoo.case(kind)
     model = module(to_python(case.model))
     found = np.array([model["predict"](row) for row in case.rows])
-    np.testing.assert_allclose(found, case.expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found, case.expected, rtol=1e-12, atol=1e-12)
     leaves = [model["leaf"](record) for record in case.records]
     np.testing.assert_array_equal(leaves, case.model.apply(case.table))
 

@@ -210,8 +210,5 @@ def predicted(model, table):
 
 
 def raw_of(model, table):
-    if isinstance(model, ModelTreeClassifier):
-        raw = fitted_model(model).scores(table)
-        return raw[:, 0] if raw.shape[1] == 1 else raw
-    found = model.predict(table)
-    return np.log(found) if model.loss in ("poisson", "gamma") else found
+    raw = fitted_model(model).scores(table)
+    return raw[:, 0] if raw.shape[1] == 1 else raw
