@@ -1,9 +1,17 @@
 """What every loss must satisfy: its derivatives, its zero, its conventions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import softmax
-from sklearn.metrics import log_loss, mean_gamma_deviance, mean_poisson_deviance
+from sklearn.metrics import (
+    log_loss,
+    mean_gamma_deviance,
+    mean_pinball_loss,
+    mean_poisson_deviance,
+    mean_tweedie_deviance,
+)
 
 from glassleaf.losses import (
     FAR_WRONG,
@@ -12,8 +20,11 @@ from glassleaf.losses import (
     Gamma,
     Huber,
     MulticlassLogLoss,
+    NegativeBinomial,
     Poisson,
+    Quantile,
     SquaredError,
+    Tweedie,
     weighted_quantile,
 )
 
@@ -23,6 +34,12 @@ LOSSES = {
     "huber(0.5)": Huber(delta=0.5),
     "poisson": Poisson(),
     "gamma": Gamma(),
+    "tweedie": Tweedie(),
+    "tweedie(1.9)": Tweedie(power=1.9),
+    "negative_binomial": NegativeBinomial(),
+    "negative_binomial(0.2)": NegativeBinomial(theta=0.2),
+    "quantile": Quantile(),
+    "quantile(0.9)": Quantile(quantile=0.9, smoothing=0.2),
     "binary": BinaryLogLoss(),
     "multiclass": MulticlassLogLoss(4),
 }
@@ -34,7 +51,7 @@ def make_rows(name, n=200, spread=2.0):
     rng = np.random.default_rng(0)
     loss = LOSSES[name]
     raw = spread * rng.normal(size=n if loss.n_outputs == 1 else (n, loss.n_outputs))
-    if name == "poisson":
+    if name.startswith(("poisson", "negative_binomial", "tweedie")):
         y = rng.poisson(1.5, n).astype(float)
     elif name == "gamma":
         y = rng.gamma(2.0, 1.0, n)
@@ -123,6 +140,8 @@ def test_hessian_is_the_slope_of_the_gradient(name):
     loss, y, raw = make_rows(name)
     if name.startswith("huber"):  # beyond delta a little curvature is documented
         raw = y + np.clip(raw, -1, 1) * 0.9 * loss.delta
+    if name.startswith("quantile"):  # beyond what is rounded, a bound is documented
+        raw = y + np.clip(raw, -1, 1) * 0.9 * loss.smoothing
     value, _, curvature = loss.derivatives(y, raw)
     # Beyond these log-odds (or log loss) on the wrong side another curvature is documented.
     exact = value < FAR_WRONG if name in ("binary", "multiclass") else np.ones(len(y), dtype=bool)
@@ -183,8 +202,10 @@ def test_value_is_zero_for_the_right_answer_and_never_negative(name):
         best = 100.0 * np.eye(4)[y.astype(int)]
     elif name == "binary":
         best = np.where(y == 1, 100.0, -100.0)
-    elif name in ("poisson", "gamma"):
+    elif loss.link == "log":
         best = np.log(np.maximum(y, 1e-300))
+    elif name.startswith("quantile"):  # a rounded corner has its lowest place beside it
+        best = y + 2 * loss.smoothing * (loss.quantile - 0.5)
     else:
         best = y
     np.testing.assert_allclose(loss.derivatives(y, best)[0], 0.0, atol=1e-12)
@@ -208,12 +229,31 @@ def test_multiclass_log_loss_is_that_of_scikit_learn():
 
 
 @pytest.mark.parametrize(
-    ("name", "deviance"), [("poisson", mean_poisson_deviance), ("gamma", mean_gamma_deviance)]
+    ("name", "deviance"),
+    [
+        ("poisson", mean_poisson_deviance),
+        ("gamma", mean_gamma_deviance),
+        ("tweedie", partial(mean_tweedie_deviance, power=1.5)),
+        ("tweedie(1.9)", partial(mean_tweedie_deviance, power=1.9)),
+    ],
 )
 def test_log_link_losses_are_half_the_deviance(name, deviance):
     loss, y, raw = make_rows(name)
     expected = deviance(y, loss.inverse_link(raw)) / 2
     np.testing.assert_allclose(loss.derivatives(y, raw)[0].mean(), expected)
+
+
+def test_a_small_corner_is_the_pinball_loss():
+    loss, y, raw = Quantile(0.8, smoothing=1e-9), *make_rows("quantile")[1:]
+    expected = mean_pinball_loss(y, raw, alpha=0.8)
+    np.testing.assert_allclose(loss.derivatives(y, raw)[0].mean(), expected, rtol=1e-6)
+
+
+def test_little_dispersion_is_poisson():
+    _, y, raw = make_rows("poisson")
+    ours, expected = (one.derivatives(y, raw) for one in (NegativeBinomial(1e-9), Poisson()))
+    for part, other in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(part, other, rtol=1e-5, atol=1e-5)
 
 
 def test_binary_is_the_difference_of_two_softmax_scores():
@@ -229,10 +269,44 @@ def test_binary_is_the_difference_of_two_softmax_scores():
     np.testing.assert_allclose(own, one[2][near], rtol=1e-9)
 
 
+# --- offsets -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if name not in ("binary", "multiclass")])
+def test_without_an_offset_the_derivatives_are_the_same(name):
+    loss, y, raw = make_rows(name)
+    rng = np.random.default_rng(2)
+    weight, offset = rng.random(len(y)), rng.normal(size=len(y))
+    if name.startswith("negative_binomial"):
+        with pytest.raises(ValueError, match="takes no offset"):
+            loss.without_offset(y, weight, offset)
+        return
+    own, heavy = loss.without_offset(y, weight, offset)
+    expected, found = loss.derivatives(y, raw + offset), loss.derivatives(own, raw)
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_allclose(weight * one, heavy * other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Tweedie(power=2.0), "power=2.0 must be a number between 1 and 2"),
+        (lambda: NegativeBinomial(theta=0), "theta=0 must be a number > 0"),
+        (lambda: Quantile(quantile=1), "quantile=1 must be a number between 0 and 1"),
+        (lambda: Quantile(smoothing=0), "smoothing=0 must be a number > 0"),
+    ],
+)
+def test_wrong_parameters(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
 # --- start, units, support -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["poisson", "gamma", "binary", "multiclass"])
+@pytest.mark.parametrize(
+    "name", ["poisson", "gamma", "tweedie", "negative_binomial", "binary", "multiclass"]
+)
 def test_start_is_the_best_constant(name):
     loss, y, _ = make_rows(name)
     weight = np.random.default_rng(1).random(len(y)) + 0.5

@@ -54,6 +54,9 @@ class Loss(ABC):
     link: str = "identity"
     # Of two classes with one score: which of the sorted labels a higher score speaks for.
     positive: int = 1
+    # The loss of k y is this power of k times that of y, of the predictions that are k times as
+    # large. It matters where ``target_units`` has a scale.
+    degree: float = 2.0
 
     @abstractmethod
     def derivatives(
@@ -86,8 +89,18 @@ class Loss(ABC):
         """Raise ``ValueError`` if y lies outside the range of this loss."""
 
     def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
-        """Center and scale in which y is handed to the other methods, (0, 1) for "as it is"."""
+        """Center and scale in which y is handed to the other methods, (0, 1) for "as it is".
+
+        With a log link the center is 0.
+        """
         return 0.0, 1.0
+
+    def without_offset(self, y: Floats, weight: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        """Targets and weights whose loss at ``raw`` is that of y at ``raw + offset``.
+
+        Its derivatives by ``raw`` are the same; the loss itself may differ by a constant.
+        """
+        raise ValueError(f"{type(self).__name__} is a loss that takes no offset.")
 
     def start(self, y: Floats, weight: Floats) -> Floats:
         """Raw prediction to start the root from, one number per output."""
@@ -138,6 +151,18 @@ def _require_range(y: Floats, inside: NDArray[np.bool_], loss: str, accepted: st
         )
 
 
+def _require_counts(y: Floats, loss: str) -> None:
+    _require_range(y, y >= 0, loss, "y >= 0")
+    if not y.any():
+        raise ValueError(f"loss={loss!r} needs at least one y > 0; every y is 0.")
+
+
+def _require_between(name: str, value: float, low: float, high: float) -> None:
+    if not isinstance(value, (int, float)) or not low < value < high:
+        ends = f"> {low:g}" if high == np.inf else f"between {low:g} and {high:g}"
+        raise ValueError(f"{name}={value!r} must be a number {ends}.")
+
+
 def mean_and_spread(y: Floats, weight: Floats) -> tuple[float, float]:
     """Weighted mean and standard deviation; a constant has spread 1, so that it can divide."""
     center = float(np.average(y, weights=weight))
@@ -145,8 +170,40 @@ def mean_and_spread(y: Floats, weight: Floats) -> tuple[float, float]:
     return center, spread if spread > 1e-12 * abs(center) else 1.0
 
 
+class _OfResiduals(Loss):
+    """A loss of the difference between the target and the raw prediction."""
+
+    def without_offset(self, y: Floats, weight: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        return y - offset, weight
+
+
+class _LogLink(Loss):
+    """A loss whose raw prediction is the logarithm of the expected target."""
+
+    link = "log"
+
+    def inverse_link(self, raw: Floats) -> Floats:
+        return _exp(raw)
+
+    def start(self, y: Floats, weight: Floats) -> Floats:
+        return np.log(np.atleast_1d(np.average(y, weights=weight)))
+
+
+class _Deviance(_LogLink):
+    """Half the deviance of a variance that is a power of the mean."""
+
+    def without_offset(self, y: Floats, weight: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        return y * np.exp(-offset), weight * np.exp(self.degree * offset)
+
+
+def _robust_spread(y: Floats, weight: Floats) -> float:
+    """The standard deviation of a normal variable with the same interquartile range."""
+    spread = (weighted_quantile(y, weight, 0.75) - weighted_quantile(y, weight, 0.25)) / _NORMAL_IQR
+    return spread if spread > 0 else mean_and_spread(y, weight)[1]
+
+
 @dataclass(frozen=True)
-class SquaredError(Loss):
+class SquaredError(_OfResiduals):
     """Half the squared error, ``(y - raw)**2 / 2``."""
 
     is_quadratic = True
@@ -165,7 +222,7 @@ class SquaredError(Loss):
 
 
 @dataclass(frozen=True)
-class Huber(Loss):
+class Huber(_OfResiduals):
     """Squared error near the target, absolute error beyond ``delta``.
 
     ``delta`` is in units of the target's spread (its interquartile range / 1.349, which is the
@@ -195,50 +252,88 @@ class Huber(Loss):
         return 2.0 * mean_loss
 
     def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
-        low, middle, high = (weighted_quantile(y, weight, share) for share in (0.25, 0.5, 0.75))
-        spread = (high - low) / _NORMAL_IQR
-        return middle, spread if spread > 0 else mean_and_spread(y, weight)[1]
+        return weighted_quantile(y, weight, 0.5), _robust_spread(y, weight)
 
 
 @dataclass(frozen=True)
-class Poisson(Loss):
+class Quantile(_OfResiduals):
+    """The line below which this share of the targets lies; errors below and above weigh unequally.
+
+    The loss has a corner at the target, which is rounded within ``smoothing`` (in units of the
+    target's spread, as Huber's ``delta``): a model then moves a little, and trees grow better.
+    """
+
+    quantile: float = 0.5
+    smoothing: float = 0.1
+
+    degree = 1.0
+    # Rows far from the model have no second derivative. Up to here they get that of a parabola
+    # which bounds the loss, beyond it less and less: small quantiles have hardly any other rows.
+    _near = 0.3
+
+    def __post_init__(self) -> None:
+        _require_between("quantile", self.quantile, 0.0, 1.0)
+        _require_between("smoothing", self.smoothing, 0.0, np.inf)
+
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
+        residual = y - raw
+        distance = np.abs(residual)
+        wide = np.maximum(distance, self.smoothing)
+        half = 0.5 * self.smoothing
+        rounded = np.where(distance < wide, 0.5 * distance**2 / wide, distance - half)
+        tilt = self.quantile - 0.5
+        value = tilt * residual + 0.5 * rounded + self.smoothing * tilt**2  # never below zero
+        slope = -(tilt + 0.5 * residual / wide)
+        return value, slope, 0.5 / wide * np.minimum(1.0, self._near / wide) ** 2
+
+    def curvature(self, y: Floats, raw: Floats) -> Floats:
+        return np.where(np.abs(y - raw) < self.smoothing, 0.5 / self.smoothing, 0.0)
+
+    def dispersion(self, mean_loss: float) -> float:
+        return mean_loss
+
+    def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
+        return weighted_quantile(y, weight, self.quantile), _robust_spread(y, weight)
+
+
+@dataclass(frozen=True)
+class Poisson(_Deviance):
     """Half the Poisson deviance of counts or rates, log link."""
 
-    link = "log"
     is_overdispersed = True
     spread_power = 0.5
+    degree = 1.0
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
         return _filled(_kernels.poisson, y, raw)
 
-    def inverse_link(self, raw: Floats) -> Floats:
-        return _exp(raw)
-
-    def start(self, y: Floats, weight: Floats) -> Floats:
-        return np.log(np.atleast_1d(np.average(y, weights=weight)))
-
     def check_target(self, y: Floats) -> None:
-        _require_range(y, y >= 0, "poisson", "y >= 0")
-        if not y.any():
-            raise ValueError("loss='poisson' needs at least one y > 0; every y is 0.")
+        _require_counts(y, "poisson")
+
+    def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
+        """Amounts are divided by their dispersion: they then vary as counts do."""
+        mean = float(np.average(y, weights=weight))
+        dispersion = float(np.average((y - mean) ** 2, weights=weight)) / mean
+        return 0.0, dispersion if dispersion > 0 else mean
 
     def support(self, y: Floats, weight: Floats) -> Floats:
         return np.array([y @ weight])
 
     def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
-        without_events = support <= 0
-        return np.full(1, 0.5)[without_events], np.ones(1)[without_events]
+        return _half_an_event(support)
 
 
 @dataclass(frozen=True)
-class Gamma(Loss):
+class Gamma(_Deviance):
     """Half the gamma deviance of positive amounts, log link."""
 
-    link = "log"
     has_dispersion = True
     spread_power = 1.0
+    degree = 0.0
 
     def derivatives(
         self, y: Floats, raw: Floats, with_hessian: bool = True
@@ -251,14 +346,93 @@ class Gamma(Loss):
     def dispersion(self, mean_loss: float) -> float:
         return 2.0 * mean_loss
 
-    def inverse_link(self, raw: Floats) -> Floats:
-        return _exp(raw)
-
-    def start(self, y: Floats, weight: Floats) -> Floats:
-        return np.log(np.atleast_1d(np.average(y, weights=weight)))
-
     def check_target(self, y: Floats) -> None:
         _require_range(y, y > 0, "gamma", "y > 0")
+
+
+@dataclass(frozen=True)
+class Tweedie(_Deviance):
+    """Half the Tweedie deviance of amounts that may be 0, log link.
+
+    The variance is the mean to the ``power``: above 1, where it is Poisson's, and below 2, where it
+    is that of the gamma distribution.
+    """
+
+    power: float = 1.5
+
+    has_dispersion = True
+
+    def __post_init__(self) -> None:
+        _require_between("power", self.power, 1.0, 2.0)
+
+    @property
+    def degree(self) -> float:  # type: ignore[override]
+        return 2.0 - self.power
+
+    @property
+    def spread_power(self) -> float:  # type: ignore[override]
+        return self.power / 2.0
+
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
+        more, less = 2.0 - self.power, 1.0 - self.power
+        high, low = _exp(more * raw), y * _exp(less * raw)
+        value = high / more - low / less + y**more / (more * less)
+        return value, high - low, more * high - less * low
+
+    def information(self, y: Floats, raw: Floats) -> Floats:
+        return _exp((2.0 - self.power) * raw)
+
+    def dispersion(self, mean_loss: float) -> float:
+        return 2.0 * mean_loss
+
+    def check_target(self, y: Floats) -> None:
+        _require_counts(y, "tweedie")
+
+    def target_units(self, y: Floats, weight: Floats) -> tuple[float, float]:
+        return 0.0, float(np.average(y, weights=weight))
+
+    def support(self, y: Floats, weight: Floats) -> Floats:
+        return np.array([y @ weight])
+
+    def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
+        return _half_an_event(support)
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(_LogLink):
+    """Half the deviance of counts whose variance is ``mean + theta * mean**2``, log link."""
+
+    theta: float = 1.0
+
+    spread_power = 0.5
+
+    def __post_init__(self) -> None:
+        _require_between("theta", self.theta, 0.0, np.inf)
+
+    def derivatives(
+        self, y: Floats, raw: Floats, with_hessian: bool = True
+    ) -> tuple[Floats, Floats, Floats]:
+        mean = _exp(raw)
+        wide = 1.0 + self.theta * mean
+        share = mean / wide
+        logarithm = np.log(np.where(y > 0, y, 1.0)) - np.minimum(raw, _kernels.LARGEST_EXPONENT)
+        value = y * logarithm - (y + 1.0 / self.theta) * np.log((1.0 + self.theta * y) / wide)
+        return value, share - y / wide, share * (1.0 + self.theta * y) / wide
+
+    def information(self, y: Floats, raw: Floats) -> Floats:
+        mean = _exp(raw)
+        return mean / (1.0 + self.theta * mean)
+
+    def check_target(self, y: Floats) -> None:
+        _require_counts(y, "negative_binomial")
+
+    def support(self, y: Floats, weight: Floats) -> Floats:
+        return np.array([y @ weight])
+
+    def pseudo_rows(self, support: Floats) -> tuple[Floats, Floats]:
+        return _half_an_event(support)
 
 
 @dataclass(frozen=True)
@@ -342,6 +516,12 @@ def _class_weights(y: Floats, weight: Floats, n_classes: int) -> Floats:
     return np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes).astype(np.float64)
 
 
+def _half_an_event(support: Floats) -> tuple[Floats, Floats]:
+    """Half an event where a node has none."""
+    without_events = support <= 0
+    return np.full(1, 0.5)[without_events], np.ones(1)[without_events]
+
+
 def _half_row_per_absent_class(support: Floats) -> tuple[Floats, Floats]:
     absent = np.flatnonzero(support <= 0).astype(np.float64)
     return absent, np.full(len(absent), 0.5)
@@ -364,4 +544,7 @@ REGRESSION_LOSSES: dict[str, type[Loss]] = {
     "huber": Huber,
     "poisson": Poisson,
     "gamma": Gamma,
+    "tweedie": Tweedie,
+    "negative_binomial": NegativeBinomial,
+    "quantile": Quantile,
 }

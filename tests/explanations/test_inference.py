@@ -11,7 +11,8 @@ from problems import KINDS, later
 from problems import fitted as problem
 
 from benchmarks.coverage import coverage
-from glassleaf import ModelTreeClassifier, ModelTreeRegressor, inference, load
+from glassleaf import ModelTreeClassifier, ModelTreeRegressor, inference, load, losses
+from glassleaf.errors import GlassleafError
 from glassleaf.explanations.inference import NAIVE
 from glassleaf.losses import Huber
 
@@ -168,6 +169,34 @@ def test_huber_with_a_wide_band_is_least_squares(rng):
         factor = np.sqrt(1 - X.shape[1] / len(y)) if robust else 1.0
         np.testing.assert_allclose(found["estimate"], known[:, 0], rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(found["standard error"], factor * known[:, 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("robust", [None, "HC1"])
+@pytest.mark.parametrize("loss", [losses.Tweedie(1.6), losses.NegativeBinomial(0.7)])
+def test_costs_and_clustered_counts_are_those_of_statsmodels(rng, loss, robust):
+    frame = table_of(rng)[["b", "c"]]
+    mean = np.exp(1.0 + 0.5 * frame["b"])
+    y = rng.poisson(mean * rng.gamma(2.0, 0.5, len(frame))) * 1.0
+    if isinstance(loss, losses.Tweedie):
+        y *= rng.gamma(2.0, 1.0, len(frame))
+        family = sm.families.Tweedie(sm.families.links.Log(), var_power=1.6)
+    else:
+        family = sm.families.NegativeBinomial(alpha=0.7)
+    model = fitted(frame, y, loss, curves=False, leaf_transform="none", split_features=[])
+    found = quietly(model, frame, y, robust=robust)
+    asked = {"cov_type": "HC1"} if robust else {}
+    known = sm.GLM(y, design(found, frame), family=family).fit(tol=1e-14, maxiter=200, **asked)
+    np.testing.assert_allclose(found["estimate"], known.params, rtol=1e-6)
+    np.testing.assert_allclose(found["standard error"], known.bse, rtol=1e-5)
+
+
+def test_quantiles_have_no_standard_errors(rng):
+    frame = table_of(rng)[["b", "c"]]
+    y = frame["b"] + rng.normal(size=len(frame))
+    with pytest.raises(GlassleafError, match="not supported for quantiles"):
+        inference(fitted(frame, y, "quantile"), frame, y)
+    with pytest.raises(ValueError, match="honest is not supported for quantiles"):
+        fitted(frame, y, "quantile", honest=0.5)
 
 
 def test_columns_far_from_zero_lose_no_digits(rng):

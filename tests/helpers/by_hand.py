@@ -55,7 +55,11 @@ def model_by_hand(tree, node, row):
                 raw = raw + tree.coef[node][..., own] * max(0.0, term - terms.hinge_at[h])
         elif not missing and value in column.categories:
             raw = raw + tree.coef[node][..., first + column.categories.index(value)]
-    return np.minimum(np.maximum(raw, tree.score_low[node]), tree.score_high[node])
+    raw = np.minimum(np.maximum(raw, tree.score_low[node]), tree.score_high[node])
+    for offset in tree.offsets:
+        value = row[offset.column]
+        raw = raw + (np.log(value) if offset.is_exposure else value)
+    return raw
 
 
 def by_hand(tree, rows):

@@ -17,6 +17,7 @@ NAMES = ["a", 'b"; DROP TABLE x; --', "Größe 🌳", "d'\\", "t */", "n", "u"]
 TEXTS = ["red", "it's", 'say "hi"\n', "grün\\", "</script>--", "%s {x} $1"]
 NUMBERS = [1, 2, 7]
 N_ROWS = 10_000
+EXPOSURE = "years' /* of it"
 
 
 @dataclass
@@ -80,6 +81,9 @@ def target(kind, score, rng):
         return rng.poisson(np.exp(0.3 * score))
     if kind == "gamma":
         return rng.gamma(2.0, np.exp(0.3 * score)) + 1e-9
+    if kind in ("tweedie", "negative_binomial"):
+        counts = rng.poisson(np.exp(0.3 * score))
+        return counts * rng.gamma(2.0, 1.0, len(score)) if kind == "tweedie" else counts
     return score + 2.0 + rng.normal(scale=0.2, size=len(score))
 
 
@@ -139,6 +143,11 @@ SETTINGS = {
         "multiclass",
         {"leaf_transform": "winsor", "max_depth": 2, "curves": True},
     ),
+    "poisson, limits, exposure": ("poisson", {"max_numbers": None}),
+    "tweedie, exposure, offset": ("tweedie", {"max_numbers": 40}),
+    "tweedie, exposure beside X": ("tweedie", {"max_numbers": None, "max_depth": 2}),
+    "negative_binomial, no split, exposure": ("negative_binomial", {"max_depth": 0}),
+    "quantile, limits, offset beside X": ("quantile", {"max_depth": 2}),
 }
 KINDS = list(SETTINGS)
 BENT = [name for name in KINDS if "curves" in name]
@@ -159,13 +168,35 @@ def case(name: str) -> Case:
         model = ModelTreeClassifier(**parameters)
     else:
         model = ModelTreeRegressor(loss=kind, **parameters)
-    model.fit(table, target(kind, score, rng))
+    y = target(kind, score, rng)
+    known = known_beforehand(name, rng, len(table))
+    if "beside X" in name:
+        model.fit(table, y, **known)
+    else:
+        names = {parameter: column_of(parameter) for parameter in known}
+        model.fit(table.assign(**{column_of(own): known[own] for own in known}), y, **names)
     if name == "binary, curves without lines":
         model.model_ = replace(model.model_, tree=without_lines(model.tree_))
     later = later_table(rng)
+    for parameter, values in known_beforehand(name, rng, len(later)).items():
+        later[parameter if "beside X" in name else column_of(parameter)] = values
     if name in LIMITED:
         model.model_ = replace(model.model_, tree=with_limits(model, later))
     return Case(model, later, rows_of(later), predicted(model, later), raw_of(model, later))
+
+
+def known_beforehand(name, rng, n_rows):
+    """Exposures and offsets of some rows, where the kind has them."""
+    out = {}
+    if "exposure" in name:
+        out["exposure"] = rng.uniform(0.1, 2.0, n_rows)
+    if "offset" in name:
+        out["offset"] = rng.normal(size=n_rows)
+    return out
+
+
+def column_of(parameter):
+    return EXPOSURE if parameter == "exposure" else "offset"
 
 
 def without_lines(tree):
@@ -183,7 +214,7 @@ def with_limits(model, table):
 
     The last of several outputs has none.
     """
-    tree, raw, found = model.tree_, raw_of(model, table), model.apply(table)
+    tree, raw, found = model.tree_, raw_of_leaves(model, table), model.apply(table)
     low, high = np.full_like(tree.score_low, -np.inf), np.full_like(tree.score_high, np.inf)
     for k, leaf in enumerate(np.unique(found)):
         own = raw[found == leaf]
@@ -194,6 +225,12 @@ def with_limits(model, table):
     if low.ndim > 1:
         low[:, -1], high[:, -1] = -np.inf, np.inf
     return replace(tree, score_low=low, score_high=high)
+
+
+def raw_of_leaves(model, table):
+    """Raw scores without what was known beforehand."""
+    raw, known = raw_of(model, table), model.tree_.offsets
+    return raw - model.tree_.known(fitted_model(model).matrix(table)) if known else raw
 
 
 def rows_of(table):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, Self
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from glassleaf import checks
 from glassleaf.errors import warn
 from glassleaf.estimators.counts import warn_of_negative_counts
+from glassleaf.estimators.offsets import find_offsets, with_offsets, without_offsets
 from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.estimators.signs import warn_of_idle_signs
@@ -29,15 +30,18 @@ from glassleaf.fit.train import Trained, train, train_on
 from glassleaf.losses import Loss
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.engines import is_collection, lazily
+from glassleaf.rows.offsets import absorbed
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_backend, find_pieces
 from glassleaf.rows.settings import Roles, Settings
+from glassleaf.rows.summarize import Part
 from glassleaf.tables.content import group_texts, set_aside
 from glassleaf.tables.reading import check_has_rows
 from glassleaf.tables.table import Table, column_name, select_columns
 from glassleaf.tables.targets import row_groups
 from glassleaf.tree.complexity import Complexity, count_numbers
 from glassleaf.tree.fitted import FittedModel, fitted_model, linear_model
+from glassleaf.tree.offset import Offset
 from glassleaf.tree.path import Path
 from glassleaf.tree.tree import Tree
 
@@ -98,9 +102,18 @@ class ModelTree(Deployable, BaseEstimator):
         """A table in memory with its target, and the weights of its rows."""
         raise NotImplementedError
 
-    def _fit_table(self, table: Table, target: Target, weight: Floats, groups: Any) -> None:
+    def _fit_table(
+        self,
+        table: Table,
+        target: Target,
+        weight: Floats,
+        groups: Any,
+        exposure: Any = None,
+        offset: Any = None,
+    ) -> None:
         """Fit to a table in memory."""
-        given = self._given_for(table, target, weight, groups)
+        table, offsets = find_offsets(table, target.loss, exposure, offset)
+        given = self._given_for(table, target, weight, groups, offsets)
         honest = given.settings.honest
         with _progress(self.verbose):
             if honest is None:
@@ -111,11 +124,18 @@ class ModelTree(Deployable, BaseEstimator):
                 trained = train_honestly(*given, aside)
         if trained.rounding_cost is not None:
             self.rounding_cost_ = trained.rounding_cost
-        self._own(trained, target, given.table, given.roles.signs)
-        if target.classes is None and self.weak_model is None:
+        self._own(with_offsets(trained, offsets), target, given.table, given.roles.signs)
+        if target.classes is None and self.weak_model is None and not offsets:
             warn_of_negative_counts(self.model_, given.table, given.y)
 
-    def _given_for(self, table: Table, target: Target, weight: Floats, groups: Any) -> Given:
+    def _given_for(
+        self,
+        table: Table,
+        target: Target,
+        weight: Floats,
+        groups: Any,
+        offsets: Sequence[Offset] = (),
+    ) -> Given:
         """All that a fit in memory is given, without rows of no weight."""
         check_backend(self.backend, in_memory=True)
         used = np.flatnonzero(weight > 0)
@@ -128,11 +148,14 @@ class ModelTree(Deployable, BaseEstimator):
         roles = roles_of(vars(self), target.loss, table)
         if isinstance(groups, str):  # who it is says nothing of anybody else
             roles = roles.without(select_columns(table, [groups], "groups"))
-        return Given(table, y, weight, roles, settings, group)
+        roles = without_offsets(roles, table, offsets)
+        part = absorbed(Part(table, y, weight, group=group), offsets, target.loss)
+        return Given(table, part.y, part.weight, roles, settings, group)
 
     def _calibration_rows(self, X: Any, groups: Any) -> tuple[Ints, Floats, Ints]:
         """Of rows in memory: leaves, raw scores, and the group of each; without groups, its own."""
         model = fitted_model(self)
+        model.check_no_offsets("calibrate")
         table = model.read(X)
         check_has_rows(table)
         group = row_groups(groups, table, np.arange(table.n_rows))
@@ -163,12 +186,23 @@ class ModelTree(Deployable, BaseEstimator):
         with _progress(self.verbose), found.open(self.backend, n_threads) as backend:
             yield backend, found.outline
 
-    def _fit_pieces(self, backend: Backend, table: Table, target: Target) -> None:
+    def _fit_pieces(
+        self,
+        backend: Backend,
+        table: Table,
+        target: Target,
+        exposure: Any = None,
+        offset: Any = None,
+    ) -> None:
         """Fit to the pieces in a backend, which hold targets and weights themselves."""
+        table, offsets = find_offsets(table, target.loss, exposure, offset, in_memory=False)
         settings = settings_of(vars(self), target.loss, target.n_classes)
-        roles = roles_of(vars(self), target.loss, table)
+        roles = without_offsets(roles_of(vars(self), target.loss, table), table, offsets)
         names = [column_name(table, j) for j in range(table.n_columns)]
-        self._own(train_on(backend, names, roles, settings), target, table, roles.signs)
+        if offsets:
+            backend.become(absorbed, offsets, target.loss)
+        trained = with_offsets(train_on(backend, names, roles, settings), offsets)
+        self._own(trained, target, table, roles.signs)
 
     def _own(self, trained: Trained, target: Target, table: Table, signs: NDArray[np.int8]) -> None:
         self.model_ = FittedModel(
@@ -234,14 +268,14 @@ class ModelTree(Deployable, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """Number of columns seen in fit."""
-        return len(self.model_.tree.columns)
+        return self.model_.n_features
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
         """Names of the columns, where they all have one."""
         if not self.model_.is_named:
             raise AttributeError("The table of the fit had no names of columns.")
-        return np.array(self.model_.names, dtype=object)
+        return np.array(self.model_.names[: self.model_.n_features], dtype=object)
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Number of the leaf that every row falls into.

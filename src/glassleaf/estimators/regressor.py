@@ -46,8 +46,11 @@ class ModelTreeRegressor(RegressorMixin, ModelTree):
 
     Parameters
     ----------
-    loss : {"squared_error", "huber", "poisson", "gamma"} or Loss, default="squared_error"
-        What the models minimize. "poisson" and "gamma" have a log link. An object: see
+    loss : {"squared_error", "huber", "quantile", "poisson", "negative_binomial", "tweedie", \
+"gamma"} or Loss, default="squared_error"
+        What the models minimize; from "poisson" on, with a log link. With parameters it is an
+        object: ``losses.Tweedie(power=1.7)``, ``losses.NegativeBinomial(theta=0.5)``,
+        ``losses.Quantile(quantile=0.9)``, ``losses.Huber(delta=2)``. One of your own: see
         :class:`glassleaf.losses.Loss`.
     alpha : float or "auto", default="auto"
         Penalty of the models: on the summed loss, in standardized units, so that it fades with
@@ -201,7 +204,10 @@ default="from_dtype"
         self,
         *,
         # loss and penalty
-        loss: Literal["squared_error", "huber", "poisson", "gamma"] | Loss = "squared_error",
+        loss: Literal[
+            "squared_error", "huber", "quantile", "poisson", "negative_binomial", "tweedie", "gamma"
+        ]
+        | Loss = "squared_error",
         alpha: float | Literal["auto"] = "auto",
         l1_ratio: float = 0.0,
         shrink: Literal["parent", "zero"] = "parent",
@@ -287,6 +293,9 @@ default="from_dtype"
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | str | None = None,
+        *,
+        exposure: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
     ) -> Self:
         """Fit the tree.
 
@@ -303,6 +312,13 @@ default="from_dtype"
             Which rows belong together: those of one subject, contract or day. They are one
             observation where splits are tested, and one fold gets all of them. The name of a
             column of X: it is then no feature. For tables in memory only.
+        exposure : array-like of shape (n_samples,), or str, default=None
+            With a log link: how much of it y is the total of, such as years of insurance. What is
+            learned is y per exposure, and a row counts as much as it has exposure; predictions are
+            totals again. The name of a column of X: it is then no feature.
+        offset : array-like of shape (n_samples,), or str, default=None
+            What is known of the scores beforehand: a model of the rest is learned, and predictions
+            add it. The name of a column of X: it is then no feature.
 
         Returns
         -------
@@ -315,9 +331,10 @@ default="from_dtype"
                     found = check_rows(backend)
                     loss.check_target(np.array([found.low, found.high]))
                     backend.become(use_weighted)
-                    self._fit_pieces(backend, table, Target(loss))
+                    self._fit_pieces(backend, table, Target(loss), exposure, offset)
                 return self
-            self._fit_table(*self._read_rows(X, y, sample_weight), groups)
+            rows = self._read_rows(X, y, sample_weight)
+            self._fit_table(*rows, groups, exposure, offset)
         return self
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Target, Floats]:
@@ -335,21 +352,34 @@ default="from_dtype"
             raise ValueError(f"loss={describe(self.loss)} is not one of a single number.")
         return loss
 
-    def predict(self, X: Any) -> Floats:
+    def predict(
+        self,
+        X: Any,
+        *,
+        exposure: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
+    ) -> Floats:
         """Predicted values.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
+        exposure : array-like of shape (n_samples,), or str, default=None
+            The exposure of every row, if the model was fitted with one. None: the column of X that
+            the fit named; if it named none, 1.
+        offset : array-like of shape (n_samples,), or str, default=None
+            Likewise; if the fit named none, 0.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
         if is_collection(X):
+            if exposure is not None or offset is not None:
+                raise TypeError("exposure and offset are columns of X, if that is a collection.")
             return lazily(self.predict, X, None, np.float64)
         model = fitted_model(self)
-        return model.loss.inverse_link(model.scores(X)[:, 0])
+        return model.loss.inverse_link(model.scores(X, exposure, offset)[:, 0])
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """R², or D² where the loss has a deviance: "poisson" and "gamma".

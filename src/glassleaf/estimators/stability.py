@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -74,6 +75,7 @@ def stability(
     ('x0', 1.0)
     """
     model = linear_model(estimator)
+    model.check_no_offsets("stability")
     n_trees = checks.whole_number("n", n, 1) or 1
     _, target, weight = estimator._read_rows(X, y, sample_weight)
     given_classes = None if target.classes is None else tuple(target.classes.tolist())
@@ -84,7 +86,9 @@ def stability(
     given = given._replace(settings=replace(given.settings, max_numbers=numbers))
     shown = np.linspace(0, len(given.y) - 1, min(_MOST_ROWS, len(given.y))).astype(np.intp)
     matrix = np.ascontiguousarray(raw_matrix(given.table.take(shown), model.tree.columns))
-    trees = list(regrow(*given, _factors(given, n_trees, random_state)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the fit of all rows has warned already
+        trees = list(regrow(*given, _factors(given, n_trees, random_state)))
     differences = np.array([_moves(model, tree, matrix) for tree in trees])
     if model.classes is None:
         differences /= _spread(given.y, given.weight)

@@ -406,15 +406,17 @@ def fills_text(explanation: ModelExplanation) -> str:
 
 
 def limit_texts(explanation: ModelExplanation) -> list[str]:
-    """What scores are held in, once if it is the same in all leaves; empty without limits."""
+    """What scores are held in, once if it is the same in all leaves, and what all of them add."""
     leaves = explanation.leaves
     if len({leaf.limits for leaf in leaves}) == 1:
-        return [f"The {text}." for text in _held_texts(explanation, leaves[0])]
-    return [
-        f"In leaf {leaf.leaf} ({leaf.rule_text}) the {text}."
-        for leaf in leaves
-        for text in _held_texts(explanation, leaf)
-    ]
+        held = [f"The {text}." for text in _held_texts(explanation, leaves[0])]
+    else:
+        held = [
+            f"In leaf {leaf.leaf} ({leaf.rule_text}) the {text}."
+            for leaf in leaves
+            for text in _held_texts(explanation, leaf)
+        ]
+    return [*held, *(f"Every score then adds {text}." for text in explanation.known)]
 
 
 def _held_texts(explanation: ModelExplanation, leaf: NodeExplanation) -> list[str]:

@@ -17,14 +17,14 @@ from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
 from glassleaf import checks
-from glassleaf.errors import require, warn
+from glassleaf.errors import GlassleafError, require, warn
 from glassleaf.explanations import words
 from glassleaf.explanations.differences import differences
 from glassleaf.explanations.formulas import Factor, difference_factors, formula_factors
 from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.explanations.targets import all_targets
-from glassleaf.losses import mean_and_spread
+from glassleaf.losses import Quantile, mean_and_spread
 from glassleaf.tables.content import group_texts, set_aside
 from glassleaf.tables.table import raw_matrix
 from glassleaf.tables.targets import class_factors, class_labels, row_groups
@@ -36,6 +36,7 @@ from glassleaf.tree.regression import (
     Regression,
     Units,
     inverse,
+    loss_units,
     nodes_above,
     rows_of_leaves,
 )
@@ -143,6 +144,9 @@ def inference(
     2    x0 > 0        x1      1.09   0.97   1.22
     """
     model = linear_model(estimator)
+    model.check_no_offsets("inference")
+    if isinstance(model.loss, Quantile):
+        raise GlassleafError("inference is not supported for quantiles.")
     coverage = checks.real_number("coverage", coverage, 0.0, 1.0)
     is_robust = checks.choice("robust", robust, {"HC1": True, None: False})
     is_complete = checks.choice("missing", missing, {"indicator": False, "complete": True})
@@ -372,9 +376,9 @@ def _estimates(
     if not own:
         records = [_record(model, line, *[np.nan] * 6) for line in lines]
         return records, [f"There are no rows in {lines[0].where}."]
-    center, scale = model.loss.target_units(*_joined(own))
-    regression = Regression(model.tree, parameters, own, model.loss, Units(center, scale))
-    found = regression.estimated(_start(model, parameters, own, Units(center, scale)))
+    units = loss_units(model.loss, *_joined(own))
+    regression = Regression(model.tree, parameters, own, model.loss, units)
+    found = regression.estimated(_start(model, parameters, own, units))
     covariance, freedom = _covariance(regression, found, is_robust)
     is_known = _is_known(regression, found)
     is_told = (mapping != 0) @ (~is_known).astype(float) == 0

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.explanations import words
 from glassleaf.explanations.effects import additive, strengths
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.notes import notes
@@ -162,7 +163,8 @@ class ModelExplanation(JsonData):
     ``positive_class`` is the one of two classes whose log-odds the score is, else None.
     ``numbers`` counts what there is to read, by what it is. If the leaves ``share_formula``, it is
     shorter to say the formula for all rows, and at every node what differs from its parent's.
-    ``notes`` are sentences about columns and calibration; see ``notes``.
+    ``notes`` are sentences about columns and calibration; see ``notes``. ``known`` is what every
+    score adds, within its limits or not: an exposure, an offset.
     """
 
     kind: str
@@ -179,6 +181,7 @@ class ModelExplanation(JsonData):
     numbers: dict[str, int]
     share_formula: bool
     notes: tuple[str, ...]
+    known: tuple[str, ...] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -269,6 +272,9 @@ def explain_model(model: FittedModel) -> ModelExplanation:
         numbers=counted.parts,
         share_formula=_shares_formula(model),
         notes=notes(model),
+        known=tuple(
+            offset.text(words.name(model.names[offset.column])) for offset in model.tree.offsets
+        ),
         parameters=dict(model.parameters),
     )
 

@@ -121,7 +121,8 @@ def reasons(
         game: _LeafMeans | _Background = _LeafMeans(model, matrix, output)
     else:
         game = _Background(model, matrix, model.matrix(background), output)
-    named = list(range(matrix.shape[1]))
+    known = {offset.column for offset in model.tree.offsets}
+    named = [column for column in range(matrix.shape[1]) if column not in known]
     if features is not None:
         named = [model.position(feature, "features") for feature in features]
     return Reasons(

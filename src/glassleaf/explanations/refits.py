@@ -194,6 +194,7 @@ class _Rows:
     """Rows to fit again and again: drawn, scored."""
 
     def __init__(self, model: FittedModel, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        model.check_no_offsets("Fitting again")
         self.X, self.y, self.groups = X, y, groups
         self.positive, self.n_classes = model.positive, len(model.classes or ())
         n = model.read(X).n_rows

@@ -154,6 +154,9 @@ class RowExplanations(Sequence[RowExplanation]):
         if background is None:
             parts = additive(model.tree)
             self._parts = parts.effects(matrix, self._leaves)
+            for offset in model.tree.offsets:
+                known = offset.added(matrix, model.tree.columns)
+                self._parts[:, offset.column] += known[:, None]
             self._reference = parts.center[self._leaves]
         else:
             self._parts, base = shapley(model, matrix, background)

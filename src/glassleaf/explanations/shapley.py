@@ -142,6 +142,10 @@ class Game:
         self.n_outputs = parts.center.shape[1]
         self.leaves = [_Leaf(parts, leaf, rules[leaf]) for leaf in model.leaves]
         self.base = np.zeros(self.n_outputs)
+        self.known = {
+            offset: float(offset.added(background, model.tree.columns).mean())
+            for offset in model.tree.offsets
+        }
         for rows in _pieces(len(background)):
             self._add(background[rows])
         self.base /= len(background)
@@ -171,6 +175,8 @@ class Game:
         out = np.zeros((piece.shape[1], self.n_outputs, len(piece)))
         for leaf in self.leaves:
             leaf.add_values(X, Z, out)
+        for offset, mean in self.known.items():
+            out[offset.column] += offset.added(piece, self.model.tree.columns) - mean
         return out.transpose(2, 0, 1)
 
     def _both(self, piece: Floats) -> tuple[Floats, Floats]:

@@ -88,7 +88,7 @@ static double interpolated(double x, const point *k, size_t n) {
 _FINISH = {
     "identity": ["    out[0] = raw[0];"],
     "log": [
-        f"    out[0] = exp(raw[0] < {LARGEST_EXPONENT!r} ? raw[0] : {LARGEST_EXPONENT!r});",
+        f"    out[0] = exp(raw[0] > {LARGEST_EXPONENT!r} ? {LARGEST_EXPONENT!r} : raw[0]);",
     ],
     "logit": [
         "    double small = exp(-fabs(raw[0])); /* raw[0] is the log-odds of out[{positive}] */",
@@ -304,6 +304,16 @@ def _limit(value: float) -> str:
     return repr(value) if abs(value) < inf else "INFINITY" if value > 0 else "-INFINITY"
 
 
+def _offsets(model: PlainModel) -> list[str]:
+    """Without an offset, or with an exposure that is not positive, there is no prediction."""
+    lines = []
+    for offset in model.offsets:
+        cell = f"x[{offset.column}]"
+        added = f"({cell} > 0.0 ? log({cell}) : NAN)" if offset.is_exposure else cell
+        lines += [f"    raw[{k}] += {added};" for k in range(model.n_outputs)]
+    return lines
+
+
 def _main(model: PlainModel, names: dict[str, str], finish: str) -> str:
     terms = []
     for j in model.numbers:
@@ -319,6 +329,7 @@ def _main(model: PlainModel, names: dict[str, str], finish: str) -> str:
             "    int leaf;",
             *terms,
             "    leaf = node_0(x, z, raw);",
+            *_offsets(model),
             "    {",
             finish,
             "    }",

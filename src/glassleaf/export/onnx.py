@@ -9,7 +9,7 @@ text; all results are doubles.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ class _Graph:
             raise ExportError(f"A column is named {name!r}, as an output is; rename it for ONNX.")
         self.cells = {j: self._cell(columns[j]) for j in self.model.used}
         leaf = self._leaf_row(0)
-        raw = self._raw(leaf)
+        raw = self._with_offsets(self._raw(leaf))
         numbers = self.constant([one.node for one in self.model.leaves], "int64")
         self.flat(self.op("Gather", numbers, leaf), output="leaf")
         outputs = [*self._results(raw), ("leaf", self.types.INT64, ["rows"])]
@@ -221,6 +221,16 @@ class _Graph:
                     added = self.op("Mul", self.op("Gather", self._table(numbers), row), above)
                     total = self.op("Add", total, added)
         return self._limited(total, {k: (one.low, one.high) for k, one in enumerate(leaves)}, row)
+
+    def _with_offsets(self, raw: str) -> str:
+        """The sums and what is known beforehand, NaN where that is not known."""
+        for offset in self.model.offsets:
+            added = self.cells[offset.column]
+            if offset.is_exposure:
+                is_known = self.op("Greater", added, self.constant(0.0))
+                added = self.op("Where", is_known, self.op("Log", added), self.constant(nan))
+            raw = self.op("Add", raw, added)
+        return raw
 
     def _bends(self, terms: dict[int, PlainTerm]) -> list[tuple[float, dict[int, Numbers]]]:
         """The places at which some leaf bends, ascending, with the numbers of every leaf there."""

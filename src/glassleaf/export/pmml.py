@@ -24,6 +24,7 @@ from glassleaf.tree.plain import (
     PlainColumn,
     PlainLeaf,
     PlainModel,
+    PlainOffset,
     PlainSplit,
 )
 
@@ -155,9 +156,14 @@ class _Writer:
     def _transformations(self, root: Element) -> None:
         """One field per number: its transform, or the fill if missing."""
         used = self.model.numbers
-        if not used:
+        if not used and not self.model.offsets:
             return
         transformations = Xml.SubElement(root, "TransformationDictionary")
+        for offset in self.model.offsets:
+            column = self.model.columns[offset.column]
+            field = self._derived(transformations, self._offset_name(offset))
+            field = _apply(field, "ln") if offset.is_exposure else field
+            Xml.SubElement(field, "FieldRef", {"field": column.name})
         for j in used:
             column = self.model.columns[j]
             field = self._derived(transformations, self._term_name(column))
@@ -182,6 +188,15 @@ class _Writer:
 
     def _term_name(self, column: PlainColumn, suffix: str = "") -> str:
         return f"{self.prefix}{column.name}{suffix}"
+
+    def _offset_name(self, offset: PlainOffset) -> str:
+        column = self.model.columns[offset.column]
+        return self._term_name(column, ", known beforehand")
+
+    def _offset_fields(self) -> list[tuple[str, Numbers]]:
+        """The fields that every sum adds."""
+        ones = (1.0,) * self.model.n_outputs
+        return [(self._offset_name(offset), ones) for offset in self.model.offsets]
 
     # --- rules -----------------------------------------------------------------------------------
 
@@ -255,7 +270,7 @@ class _Writer:
             self._limited(segment, leaf)
             return
         model = self._regression(segment, self._columns(leaf))
-        fields = self._leaf_fields(model, leaf)
+        fields = [*self._leaf_fields(model, leaf), *self._offset_fields()]
         for k, attributes in enumerate(self._outputs()):
             self._table(model, leaf, fields, k, attributes)
         self._other_class(model)
@@ -274,13 +289,15 @@ class _Writer:
                  "feature": "predictedValue", "isFinalResult": "false"},
             )  # fmt: skip
             self._table(model, leaf, self._leaf_fields(model, leaf), k, {})
-        model = self._regression(self._always(parts), sums)
+        offsets = [self.model.columns[offset.column].name for offset in self.model.offsets]
+        model = self._regression(self._always(parts), [*sums, *offsets])
         transformations = Xml.SubElement(model, "LocalTransformations")
         for k, (name, attributes) in enumerate(zip(sums, self._outputs(), strict=True)):
             within = f"{name} within its limits"
             self._clamp(self._derived(transformations, within), name, leaf.low[k], leaf.high[k])
             table = Xml.SubElement(model, "RegressionTable", {"intercept": "0.0", **attributes})
-            Xml.SubElement(table, "NumericPredictor", {"name": within, "coefficient": "1.0"})
+            for field in (within, *(field for field, _ in self._offset_fields())):
+                Xml.SubElement(table, "NumericPredictor", {"name": field, "coefficient": "1.0"})
         self._other_class(model)
 
     def _always(self, parent: Element) -> Element:
@@ -297,7 +314,9 @@ class _Writer:
         return model
 
     def _columns(self, leaf: PlainLeaf) -> list[str]:
-        return [self.model.columns[term.column].name for term in leaf.terms]
+        used = [term.column for term in leaf.terms]
+        used += [offset.column for offset in self.model.offsets]
+        return [self.model.columns[column].name for column in used]
 
     def _schema(self, model: Element, names: list[str], has_target: bool = True) -> None:
         schema = Xml.SubElement(model, "MiningSchema")

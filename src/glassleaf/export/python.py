@@ -55,7 +55,7 @@ def leaf(row):
 
 def raw(row):
     """The leaf's scores, one per output; of two classes, the log-odds of POSITIVE."""
-    return _tree(*_read(row))[1]
+{raw}
 
 
 def _read(row):
@@ -158,6 +158,7 @@ def to_python(estimator: Any) -> str:
         by_number=ascii([codes_by_number(column.categories or ()) for column in model.columns]),
         knots=repr([column.knots for column in model.columns]),
         fill=repr([column.fill for column in model.columns]),
+        raw="\n".join(_raw(model)),
         finish=_FINISH[model.link],
     )
     sums = "".join(f", s{k}" for k in range(model.n_outputs)) if model.differences else ""
@@ -175,6 +176,23 @@ def to_python(estimator: Any) -> str:
         name = "_tree(x, z)" if node == 0 else f"_node_{node}(x, z{sums})"
         parts.append("\n".join(["", f"def {name}:", *lines, ""]))
     return "\n".join(parts)
+
+
+def _raw(model: PlainModel) -> list[str]:
+    if not model.offsets:
+        return ["    return _tree(*_read(row))[1]"]
+    lines = ["    x, z = _read(row)"]
+    for offset in model.offsets:
+        cell, name = f"x[{offset.column}]", model.columns[offset.column].name
+        test, what = (f"{cell} > 0", "a number > 0") if offset.is_exposure else (
+            f"{cell} == {cell}", "a number")  # fmt: skip
+        lines += [
+            f"    if not {test}:",
+            f"        raise ValueError({ascii(name)} + ' must be {what}.')",
+        ]
+    added = [f"math.log(x[{o.column}])" if o.is_exposure else f"x[{o.column}]"
+             for o in model.offsets]  # fmt: skip
+    return [*lines, f"    return [{' + '.join(['score', *added])} for score in _tree(x, z)[1]]"]
 
 
 def _condition(model: PlainModel, split: PlainSplit) -> str:

@@ -132,7 +132,8 @@ def relativities(
     y : array, default=None
         What was claimed, all in all in the time of exposure; without it there are no claims.
     exposure : array, default=None
-        How long the rows were exposed; None: each one unit. The model predicts rates.
+        How long the rows were exposed; None: as the model knows from X, else each one unit. The
+        book has rates per unit.
     base : {"largest"} or dict from columns to values, default="largest"
         The level of every factor whose relativity is 1: that with the largest exposure, or that of
         a value, such as ``{"age": 40, "region": "north"}``.
@@ -162,10 +163,14 @@ def relativities(
         raise ExportError(
             "Rates are multiplied: this needs a model with a log link, such as loss='poisson'."
         )
+    if not all(known.is_exposure for known in model.offsets):
+        raise ExportError("A rate book is not supported for a model that was fitted with offset.")
     matrix = fitted.matrix(X)
-    weight = _numbers("exposure", exposure, len(matrix), default=1.0)
-    claims = None if y is None else _numbers("y", y, len(matrix), default=0.0)
-    counts = _Counts(weight, claims, weight * fitted.prediction(fitted.raw(matrix))[:, 0])
+    known = fitted.tree.known(matrix)
+    weight = np.exp(known) if exposure is None else _numbers("exposure", exposure, len(matrix))
+    claims = None if y is None else _numbers("y", y, len(matrix))
+    raw = fitted.raw(matrix)[:, 0] - known
+    counts = _Counts(weight, claims, weight * fitted.loss.inverse_link(raw))
     under, given = rows_of_nodes(fitted, matrix), _base_codes(fitted, base)
     parts = tuple(
         _rounded(_on_base(part, given, under[part.node], matrix, weight))
@@ -177,13 +182,11 @@ def relativities(
         leaf = model.leaves[0].node if model.differences else part.node
         held = limits.get(leaf) if begins(model, part) else None
         lines += _lines(fitted, part, under[part.node], matrix, counts, held)
-    off = np.exp(score(fitted, parts, limits, matrix) - fitted.raw(matrix)[:, 0]) - 1.0
+    off = np.exp(score(fitted, parts, limits, matrix) - raw) - 1.0
     return RateBook(tuple(lines), float(np.abs(off).max()), fitted, parts, limits)
 
 
-def _numbers(name: str, given: Any, n_rows: int, default: float) -> Floats:
-    if given is None:
-        return np.full(n_rows, default)
+def _numbers(name: str, given: Any, n_rows: int) -> Floats:
     found = np.asarray(given, dtype=np.float64).ravel()
     if len(found) != n_rows or not (found >= 0).all():
         raise ValueError(f"{name} must have a number >= 0 for each of the {n_rows} rows of X.")

@@ -38,7 +38,7 @@ from glassleaf.export.levels import (
 )
 from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import FittedModel, fitted_model
-from glassleaf.tree.plain import PlainModel
+from glassleaf.tree.plain import PlainModel, offset_texts
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -56,11 +56,12 @@ class Attribute:
 
     For numbers from ``above`` up to ``up_to`` it adds ``points + per_unit * (value - above)``
     (``above`` counts as 0 where it is empty); for anything else just ``points``. The line "score"
-    adds nothing: beyond ``above`` or ``up_to`` the sum counts as that end. ``leaf`` counts from
-    left to right, and is empty where a segment has several; ``node`` is what ``apply`` and the SQL
-    view call it. Of the rows given, those of the segment that the line is for: ``count``, how many
-    of them are ``bads``, their ``rate`` (for a number to predict, its mean), the weight of evidence
-    and what the line adds to the information value of its column.
+    adds nothing: beyond ``above`` or ``up_to`` the sum counts as that end. Exposures and offsets
+    are "added last": ``per_unit`` times what ``column`` says, whatever the limits. ``leaf`` counts
+    from left to right, and is empty where a segment has several; ``node`` is what ``apply`` and the
+    SQL view call it. Of the rows given, those of the segment that the line is for: ``count``, how
+    many of them are ``bads``, their ``rate`` (for a number to predict, its mean), the weight of
+    evidence and what the line adds to the information value of its column.
     """
 
     leaf: int | None
@@ -98,10 +99,12 @@ class Scorecard:
     _fitted: FittedModel = field(repr=False, compare=False)
     _parts: tuple[Part, ...] = field(repr=False, compare=False)
     _limits: Limits = field(repr=False, compare=False)
+    _factor: float = field(repr=False, compare=False)
 
     def score(self, X: Any) -> Floats:
         """The points of rows, by the card."""
-        return score(self._fitted, self._parts, self._limits, self._fitted.matrix(X))
+        matrix = self._fitted.matrix(X)
+        return _points(self._fitted, self._parts, self._limits, self._factor, matrix)
 
     def rows(self) -> list[dict[str, Any]]:
         """The attributes as dicts, for a DataFrame or a template."""
@@ -166,7 +169,7 @@ def to_scorecard(
     Parameters
     ----------
     estimator : fitted ModelTreeClassifier of two classes, or ModelTreeRegressor
-        With a log link ("poisson", "gamma") ``pdo`` points double the expected value, and
+        With a log link (as "poisson") ``pdo`` points double the expected value, and
         ``base_score`` points are an expected value of ``base_odds``. With the identity link points
         are units of the target, which are not rounded, and the scale does not matter.
     X : table, default=None
@@ -207,16 +210,21 @@ def to_scorecard(
         for part in _raw_parts(fitted, model, matrix, bins, _FINEST / abs(factor))
     )
     limits = _limits(model, factor, offset, is_rounded)
-    pairs = [pair for part in parts for pair in _attributes(model, part, limits)]
+    pairs = [pair for part in parts for pair in _attributes(model, part, limits, factor)]
     lines, rounding = [line for line, _ in pairs], None
     if matrix is not None:
         lines = _counted(fitted, pairs, matrix, _is_bad(fitted, y, good, len(matrix)))
         own = factor * fitted.raw(matrix)[:, 0] + offset
-        rounding = float(np.abs(own - score(fitted, parts, limits, matrix)).max())
+        rounding = float(np.abs(own - _points(fitted, parts, limits, factor, matrix)).max())
     bad = next((label for label in model.classes or () if label != good), None)
-    return Scorecard(
-        tuple(lines), base_score, base_odds, pdo, good, bad, rounding, fitted, parts, limits
-    )
+    scale = (base_score, base_odds, pdo, good, bad, rounding)
+    return Scorecard(tuple(lines), *scale, fitted, parts, limits, factor)
+
+
+def _points(
+    fitted: FittedModel, parts: Sequence[Part], limits: Limits, factor: float, matrix: Floats
+) -> Floats:
+    return score(fitted, parts, limits, matrix) + factor * fitted.tree.known(matrix)
 
 
 def _raw_parts(
@@ -307,7 +315,7 @@ def _scale(
 
 
 def _attributes(
-    model: PlainModel, part: Part, limits: Limits
+    model: PlainModel, part: Part, limits: Limits, factor: float
 ) -> Iterator[tuple[Attribute, Level | None]]:
     """The lines of a part, each with its level, if it has one."""
     whose = (part.leaf, part.node, part.segment)
@@ -319,6 +327,8 @@ def _attributes(
     if held and begins(model, part):
         text = f"score {range_text(*held, '≥')}"
         yield Attribute(*whose, "", text, *held, 0.0, 0.0), None
+    for text in offset_texts(model) if begins(model, part) else ():
+        yield Attribute(*whose, text, "added last", None, None, 0.0, factor), None
 
 
 def _is_bad(fitted: FittedModel, y: Any, good: Any, n_rows: int) -> Floats | None:

@@ -35,6 +35,7 @@ from glassleaf.tree.plain import (
     PlainSum,
     PlainTerm,
     leaf_numbers,
+    offset_texts,
 )
 
 # PostgreSQL raises an error where the exponential over- or underflows. Beyond this a probability
@@ -235,7 +236,7 @@ class _Writer:
     def expression(self, of: Any) -> str:
         model = self.model
         if model.classes is None:
-            tree = self._scored(lambda leaf: self._finished(self._sum(leaf, 0)))
+            tree = self._known(self._scored(lambda leaf: self._finished(self._sum(leaf, 0))))
             return f"{self._comment(['The prediction.'])}\n{tree}"
         which = self._class(of)
         if model.link == "logit":
@@ -247,7 +248,7 @@ class _Writer:
                 lambda leaf: self._odds([self._difference(leaf, k, which) for k in others])
             )
         said = f"The probability of {in_comment(repr(model.classes[which]))}."
-        return f"{self._comment([said])}\n{tree}"
+        return f"{self._comment([said])}\n{self._known(tree)}"
 
     def view(self, table: str, view: str, prefix: str, interval: float | None) -> str:
         """Sums first, in a query of its own, so that the tree is written once per sum."""
@@ -258,7 +259,7 @@ class _Writer:
             [f"{prefix}raw"] if n_outputs == 1 else [f"{prefix}raw_{k}" for k in range(n_outputs)]
         )
         sums = [
-            f"{self._scored(lambda leaf, k=k: self._sum(leaf, k))} AS {name(own)}"  # type: ignore[misc]
+            f"{self._known(self._scored(lambda leaf, k=k: self._sum(leaf, k)))} AS {name(own)}"  # type: ignore[misc]
             for k, own in enumerate(names)
         ]
         leaf = f"{self._tree(lambda leaf: str(leaf.node))} AS {name(prefix + 'leaf')}"
@@ -273,6 +274,9 @@ class _Writer:
         taken = {column.name.lower() for column in model.columns} & {own.lower() for own in names}
         if taken:
             raise ValueError(f"The table has a column {min(taken)!r} already; pass prefix='...'.")
+        if model.offsets:
+            known = f"CASE WHEN s.{name(names[0])} IS NOT NULL THEN"
+            results = {own: f"{known} {found} END" for own, found in results.items()}
         shown = ",\n  ".join(f"{found} AS {name(prefix + own)}" for own, found in results.items())
         inner = ",\n  ".join([leaf, *sums])
         return (
@@ -317,6 +321,7 @@ class _Writer:
         lines = [f"{own}leaf is the node of the leaf, as apply() returns it: {leaves}."]
         is_limited = any(leaf.is_limited for leaf in model.leaves)
         terms = "terms within its limits" if is_limited else "terms"
+        terms += "".join(f" and {in_comment(text)}" for text in offset_texts(model))
         if not labels:
             raw = "" if model.link == "identity" else f", the logarithm of {own}prediction"
             return [*lines, f"{own}raw is the sum of its {terms}{raw}."]
@@ -486,7 +491,19 @@ class _Writer:
         return written(self.model.leaves[0]) if self.differences else self._tree(written)
 
     def _sum(self, leaf: PlainLeaf, k: int) -> str:
-        return self._within(self._total(leaf, itemgetter(k)), leaf.low[k], leaf.high[k])
+        total = self._within(self._total(leaf, itemgetter(k)), leaf.low[k], leaf.high[k])
+        return " + ".join([total, *self._offsets()])
+
+    def _offsets(self) -> list[str]:
+        """What every sum adds, whatever its limits."""
+        cells = ((self._number(self.model.columns[o.column]), o) for o in self.model.offsets)
+        return [f"LN({cell})" if offset.is_exposure else cell for cell, offset in cells]
+
+    def _known(self, value: str) -> str:
+        """NULL where an offset is missing, or an exposure is not positive."""
+        cells = ((self._number(self.model.columns[o.column]), o) for o in self.model.offsets)
+        tests = [f"{cell} {'> 0' if o.is_exposure else 'IS NOT NULL'}" for cell, o in cells]
+        return f"CASE WHEN {' AND '.join(tests)} THEN {value} END" if tests else value
 
     def _difference(self, leaf: PlainLeaf, a: int, b: int) -> str:
         if leaf.is_limited:

@@ -125,7 +125,7 @@ def _with_rounded_coefficients(tree: Tree, digits: int) -> Tree:
 
 def _total_loss(tree: Tree, table: Table, y: Floats, weight: Floats, loss: Loss) -> float:
     """The loss of a finished tree on some rows, in the units in which it was fitted."""
-    center, scale = loss.target_units(y, weight)
+    center, scale = loss.target_units(y, weight) if loss.link == "identity" else (0.0, 1.0)
     total = 0.0
     for rows, matrix in raw_pieces(table, tree.columns):
         raw = (tree.raw(matrix, tree.apply(matrix)) - center) / scale

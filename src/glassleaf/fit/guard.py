@@ -50,7 +50,7 @@ def guarded(
     low, high = tree.score_low.copy(), tree.score_high.copy()
     coef, intercept = tree.coef.copy(), tree.intercept.copy()
     for leaf, found in zip(leaves, backend.sum(on_rows.score_ranges, tasks), strict=True):
-        limits = limits_of(*(units.scale * found.score + units.center).tolist())
+        limits = limits_of(*(units.score_scale * found.score + units.score_center).tolist())
         if limits is not None:
             low[leaf.id], high[leaf.id] = limits
         if units.loss.link == "identity" and found.target[0] == found.target[1]:

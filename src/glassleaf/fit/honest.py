@@ -17,6 +17,7 @@ from glassleaf.fit.finish import rounded
 from glassleaf.fit.guard import limits_of
 from glassleaf.fit.path.shorten import shortened
 from glassleaf.fit.train import Trained, train
+from glassleaf.losses import Quantile
 from glassleaf.rows.backends.local import LocalBackend
 from glassleaf.rows.settings import Roles, Settings
 from glassleaf.tables.design import Terms
@@ -32,6 +33,7 @@ from glassleaf.tree.regression import (
     Regression,
     Units,
     leaf_terms,
+    loss_units,
     rows_of_leaves,
 )
 from glassleaf.tree.tree import LEAF, Tree
@@ -55,6 +57,8 @@ def train_honestly(
     is_aside: NDArray[np.bool_],
 ) -> Trained:
     """Grow a tree on some rows, and estimate its numbers on those that are set aside."""
+    if isinstance(settings.loss, Quantile):
+        raise ValueError("honest is not supported for quantiles.")
     aside, others = np.flatnonzero(is_aside), np.flatnonzero(~is_aside)
     if not len(aside) or not len(others):
         raise ValueError(
@@ -97,7 +101,7 @@ class _Aside:
 
     @property
     def units(self) -> Units:
-        return Units(*self.settings.loss.target_units(self.y, self.weight))
+        return loss_units(self.settings.loss, self.y, self.weight)
 
     def of_leaves(self, tree: Tree, used: Sequence[int]) -> list[LeafRows]:
         return rows_of_leaves(tree, self.matrix, self.y, self.weight, used)
@@ -159,7 +163,7 @@ def _estimated_step(
     return replace(
         step,
         value=_entries(step, parameters, value),
-        loss=loss * rows.units.scale**2 / regression.weight,
+        loss=loss * rows.units.scale**regression.loss.degree / regression.weight,
         limits=_limits(seen, value) or step.limits if step.limits else None,
     )
 

@@ -37,7 +37,7 @@ def to_tree(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Setti
         coef, intercept, custom = _custom_leaves(nodes, plan, settings.weak_model)
     splits = [node.split for node in nodes]
     first_category, categories = _category_sides(splits, plan.columns)
-    squared = plan.units.scale**2
+    worth = plan.units.worth
     return Tree(
         columns=plan.columns,
         terms=plan.design.terms,
@@ -57,8 +57,8 @@ def to_tree(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Setti
         score_high=np.full_like(intercept, np.inf),
         n_samples=np.array([node.model.count for node in nodes]),
         weight=np.array([node.model.weight for node in nodes]),
-        gain=squared * np.array([s.gain if s else 0.0 for s in splits]),
-        loss=squared * np.array([node.model.loss for node in nodes]),
+        gain=worth * np.array([s.gain if s else 0.0 for s in splits]),
+        loss=worth * np.array([node.model.loss for node in nodes]),
         training_record=_training_record(backend, nodes, plan, settings),
         custom=custom,
     )
@@ -72,13 +72,13 @@ Leaves = tuple[Floats, Floats, CustomLeaves | None]
 
 def _linear_leaves(nodes: Sequence[Node], plan: Plan, clamps: tuple[Floats, Floats]) -> Leaves:
     """Coefficients and intercepts of linear models."""
-    n_outputs, scale = len(nodes[0].model.theta), plan.units.scale
+    n_outputs, scale = len(nodes[0].model.theta), plan.units.score_scale
     coef = np.zeros((len(nodes), n_outputs, plan.design.terms.n_terms))
     intercept = np.zeros((len(nodes), n_outputs))
     for node in nodes:
         weights, constant = node.model.raw_parameters()
         coef[node.id][:, plan.design.layout.term] = scale * weights
-        intercept[node.id] = scale * constant + plan.units.center
+        intercept[node.id] = scale * constant + plan.units.score_center
     _fold_straight_hinges(coef, intercept, plan.design.terms, *clamps)
     return (coef[:, 0], intercept[:, 0], None) if n_outputs == 1 else (coef, intercept, None)
 
@@ -162,7 +162,7 @@ def _training_record(
     """Records of every node, kept beside the tree for those who explain it."""
     target = _mean_targets(backend, nodes, plan, settings.n_classes, settings.loss.positive)
     covariance = _covariances(backend, nodes, plan.design)
-    candidates = _candidates(nodes, plan.columns, plan.units.scale)
+    candidates = _candidates(nodes, plan.columns, plan.units.worth)
     mean, spread = _moments(nodes, plan.design)
     tests = _tests(nodes)
     return TrainingRecord(mean, spread, target, plan.low, plan.high, candidates, covariance, *tests)
@@ -237,7 +237,7 @@ def _covariances(backend: Backend, nodes: Sequence[Node], design: Design) -> Flo
     return out
 
 
-def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) -> Candidates:
+def _candidates(nodes: Sequence[Node], columns: Sequence[Column], worth: float) -> Candidates:
     found = [(node.id, rival) for node in nodes if node.split for rival in node.rivals]
     splits = [rival.split for _, rival in found]
     first_category, categories = _category_sides(splits, columns)
@@ -245,7 +245,7 @@ def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) 
     return Candidates(
         node=np.array([node for node, _ in found], dtype=np.int32),
         feature=np.array([split.column for split in splits], dtype=np.int32),
-        gain=scale**2 * np.array([split.gain for split in splits], dtype=np.float64),
+        gain=worth * np.array([split.gain for split in splits], dtype=np.float64),
         threshold=np.array([split.threshold for split in splits], dtype=np.float64),
         missing_left=np.array([split.missing_left for split in splits], dtype=np.bool_),
         has_missing=np.array([rival.has_missing for _, rival in found], dtype=np.bool_),
@@ -253,7 +253,7 @@ def _candidates(nodes: Sequence[Node], columns: Sequence[Column], scale: float) 
         categories=categories,
         first_point=np.cumsum([0, *(len(rival.gains) for _, rival in found)]),
         position=np.concatenate([none, *(rival.position for _, rival in found)]),
-        curve=scale**2 * np.concatenate([none, *(rival.gains for _, rival in found)]),
+        curve=worth * np.concatenate([none, *(rival.gains for _, rival in found)]),
     )
 
 

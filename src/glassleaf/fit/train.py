@@ -23,6 +23,7 @@ from glassleaf.fit.prune import prune_by_held_out, prune_weakest
 from glassleaf.fit.rare import without_rare
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.to_tree import to_tree
+from glassleaf.losses import Loss
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.local import LocalBackend
 from glassleaf.rows.backends.progress import observed
@@ -37,6 +38,8 @@ from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 
+# Targets that vary this many times as much as counts are no counts, or come in clusters.
+_MUCH_DISPERSED = 10.0
 # Cells of a table below which one thread is faster than several: they would wait to be woken.
 _FEW_CELLS = 100_000
 # What the sums of all leaves and folds may take before short models are not learned unasked.
@@ -129,6 +132,7 @@ def _grown(
         nodes = _pruned(backend, models.linear, nodes, settings)
         if isinstance(settings.clamp, tuple):
             narrow_leaves(backend, models.linear, plan, nodes, settings.clamp)
+    _tell_dispersion(nodes, plan, settings.loss)
     tree = to_tree(backend, nodes, plan, settings)
     if models.linear is None or not _is_shortened(plan, settings, tree.n_leaves):
         if models.linear is not None and settings.is_held and settings.loss.n_outputs == 1:
@@ -152,6 +156,22 @@ def _is_shortened(plan: Plan, settings: Settings, n_leaves: int) -> bool:
         " classes or drop columns for a short model; max_numbers=None is without this warning."
     )
     return False
+
+
+def _tell_dispersion(nodes: Sequence[Node], plan: Plan, loss: Loss) -> None:
+    """Say so where targets vary much more around the models than counts do."""
+    if not loss.is_overdispersed:
+        return
+    leaves = [node.model for node in nodes if node.children is None]
+    n_rows = max(sum(model.count for model in leaves), sum(model.weight for model in leaves))
+    found = plan.units.scale * sum(model.pearson for model in leaves) / n_rows
+    if found > _MUCH_DISPERSED:
+        warn(
+            f"The target varies {found:,.3g} times as much around the model as"
+            f" {type(loss).__name__} assumes: this is its dispersion. For counts that come in"
+            " clusters there is loss='negative_binomial', for amounts 'tweedie' or, where none is"
+            " 0, 'gamma'."
+        )
 
 
 def _chosen(path: Path, settings: Settings) -> Step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -58,7 +58,7 @@ def build_rows(part: Part, plan: Plan, vector_width: int, n_threads: int, n_fold
         blocks=blocks,
         spans={0: (0, n_rows)},
         vectors=np.empty((n_rows, vector_width)),
-        fold=content_folds(part, plan.columns, n_folds) if n_folds else None,
+        fold=content_folds(part, plan.columns, n_folds, plan.aside) if n_folds else None,
         held=held,
         group=None if part.group is None else part.group.copy(),
     )
@@ -112,22 +112,25 @@ def category_codes(part: Part, column: Column, place: int) -> Codes:
 # --- folds ---------------------------------------------------------------------------------------
 
 
-def content_folds(part: Part, columns: Sequence[Column], n_folds: int) -> NDArray[np.uint8]:
+def content_folds(
+    part: Part, columns: Sequence[Column], n_folds: int, aside: Collection[int] = ()
+) -> NDArray[np.uint8]:
     """A fold for every row, by chance, but told by what it holds.
 
     A few copies of a row are in one fold, and count there as its weight does; the order of rows
-    does not matter. Many copies are dealt to all folds: one would hold all that is known of them.
-    Rows of one group are in one fold.
+    does not matter, nor do columns ``aside``. Many copies are dealt to all folds: one would hold
+    all that is known of them. Rows of one group are in one fold.
     """
     if part.group is not None:
         return (part.group % n_folds).astype(np.uint8)
     key = mixed(part.y.astype(np.float64).view(np.uint64))
-    for j, column in enumerate(columns):
+    kept = ((j, column) for j, column in enumerate(columns) if j not in aside)
+    for place, (j, column) in enumerate(kept):
         if column.categories is None:
             bits = number_bits(part.table.numeric_columns([j])[0])
         else:
             bits = category_codes(part, column, j).astype(np.int64).view(np.uint64)
-        key = mixed(key ^ (bits + np.uint64(j)))
+        key = mixed(key ^ (bits + np.uint64(place)))
     dealt = key % np.uint64(n_folds) + (_earlier_copies(key) // _TOGETHER).astype(np.uint64)
     return (dealt % np.uint64(n_folds)).astype(np.uint8)
 

@@ -88,6 +88,7 @@ class Plan:
     n_rows: int
     term_units: tuple[Floats, Floats] | None = None
     held_out: HeldOut | None = None
+    aside: tuple[int, ...] = ()  # columns of exposures and offsets
 
     def min_count(self, settings: Settings) -> int:
         """The fewest rows that a leaf may have."""
@@ -137,6 +138,7 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
         n_rows=targets.n_rows,
         term_units=term_units,
         held_out=held_out,
+        aside=roles.aside,
     )
 
 
@@ -152,7 +154,10 @@ def _warn_of_small_weights(targets: TargetSummary) -> None:
 
 def _target_units(targets: TargetSummary, settings: Settings) -> TargetUnits:
     y, weight, loss = targets.y, targets.weight, settings.loss
-    center, scale = loss.target_units(y, weight) if settings.is_linear else (0.0, 1.0)
+    is_counted = loss.is_overdispersed and targets.counts.are_counts
+    center, scale = (0.0, 1.0)
+    if settings.is_linear and not is_counted:
+        center, scale = loss.target_units(y, weight)
     return TargetUnits(loss, center, scale, loss.start((y - center) / scale, weight))
 
 

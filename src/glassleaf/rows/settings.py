@@ -33,6 +33,7 @@ class Roles:
     shared: Bools
     required: Bools
     tested: Bools | None = None  # whose coefficients must change at a split; None: any
+    aside: tuple[int, ...] = ()  # columns of exposures and offsets
 
     def without(self, columns: Bools) -> Roles:
         """The same but for some columns, which neither split nor stand in the models."""

@@ -52,12 +52,28 @@ class Part:
 
 @dataclass(frozen=True)
 class TargetUnits:
-    """In which units targets are handed to a loss, and the raw prediction to start from."""
+    """In which units targets are handed to a loss, and the raw prediction to start from.
+
+    A raw prediction there is ``score_scale * raw + score_center`` for the targets as they came,
+    and a loss ``worth`` times as large.
+    """
 
     loss: Loss
     center: float
     scale: float
     start: Floats
+
+    @property
+    def score_center(self) -> float:
+        return float(np.log(self.scale)) if self.loss.link == "log" else self.center
+
+    @property
+    def score_scale(self) -> float:
+        return 1.0 if self.loss.link == "log" else self.scale
+
+    @property
+    def worth(self) -> float:
+        return float(self.scale**self.loss.degree)
 
     def targets(self, y: Floats) -> Floats:
         """Targets in these units."""

@@ -368,7 +368,8 @@ def _limit_notes(explanation: ModelExplanation) -> str:
     if names:
         listed = ", ".join(escaped(name) for name in names)
         advice = "" if explanation.parameters.get("clamp") else "; with `clamp=True` it would not"
-        held = " within the limits of its score" if limit_texts(explanation) else advice
+        is_limited = len(limit_texts(explanation)) > len(explanation.known)
+        held = " within the limits of its score" if is_limited else advice
         beyond = f"it extrapolates along {listed}{held}."
     return (
         "\n\nThe model describes associations in its training data, not causes. Beyond the ranges"

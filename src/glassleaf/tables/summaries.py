@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -278,6 +278,36 @@ class CategorySummary:
         return "text" if are_text.pop() else "numbers"
 
 
+# A rate times its exposure is whole up to this share of it.
+_ROUNDED = 1e-9
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Whether targets, or rates times their weights, are all whole numbers, and some of them 1."""
+
+    are_whole: bool
+    has_one: bool
+
+    @property
+    def are_counts(self) -> bool:
+        """Whether targets count something; amounts hardly are a single unit of money."""
+        return self.are_whole and self.has_one
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.are_whole and other.are_whole, self.has_one or other.has_one)
+
+
+def find_counts(y: Floats, weight: Floats) -> Counts:
+    """Of counts per exposure, the exposure is the weight."""
+    if (y == np.floor(y)).all():
+        return Counts(True, bool((y == 1).any()))
+    totals = y * weight
+    away = np.abs(totals - np.round(totals))
+    is_whole = away <= _ROUNDED * np.maximum(np.abs(totals), 1.0)
+    return Counts(bool(is_whole.all()), bool((is_whole & (np.round(totals) == 1)).any()))
+
+
 @dataclass(frozen=True)
 class TargetSummary:
     """The target with its weights: the rows themselves, or as many numbers as may be kept.
@@ -293,6 +323,7 @@ class TargetSummary:
     sizes: dict[int, int]
     low_weight: float
     high_weight: float
+    counts: Counts
     limit: float = np.inf
 
     @property
@@ -308,6 +339,7 @@ class TargetSummary:
                 self.sizes | other.sizes,
                 min(self.low_weight, other.low_weight),
                 max(self.high_weight, other.high_weight),
+                self.counts + other.counts,
                 self.limit,
             )
         )
@@ -323,6 +355,7 @@ def summarize_target(y: Floats, weight: Floats, part: int, limit: float) -> Targ
             {part: len(y)},
             float(weight.min(initial=np.inf)),
             float(weight.max(initial=-np.inf)),
+            find_counts(y, weight),
             limit,
         )
     )
@@ -341,6 +374,4 @@ def _shorter_target(found: TargetSummary) -> TargetSummary:
     spread = moments_of(mean, total).spread
     stretch = found.moments.spread / spread if spread > 0 else 1.0
     mean = found.moments.mean + stretch * (mean - found.moments.mean)
-    return TargetSummary(
-        mean, total, found.moments, found.sizes, found.low_weight, found.high_weight, found.limit
-    )
+    return replace(found, y=mean, weight=total)

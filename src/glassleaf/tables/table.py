@@ -308,6 +308,22 @@ class FrameTable:
         return FrameTable(self.frame[rows], self.where)
 
 
+def with_column(table: Table, name: str, values: Floats) -> Table:
+    """The table with one more column of numbers at its end; an array has no names."""
+    if isinstance(table, FrameTable):
+        backend = table.frame.implementation
+        series = nw.new_series(name, values, nw.Float64, backend=backend)
+        native = table.frame.to_native()
+        if hasattr(native, "index"):
+            series = nw.maybe_set_index(series, index=nw.maybe_get_index(table.frame))
+        return FrameTable(table.frame.with_columns(series), table.where)
+    if isinstance(table, SparseTable):
+        more: Any = sparse.csc_array(values[:, None])
+        return SparseTable(sparse.hstack([table.values, more]))
+    assert isinstance(table, (ArrayTable, ObjectTable))
+    return type(table)(np.column_stack([table.values, values]))
+
+
 # Cells of a frame up to which it remembers its columns as numbers.
 _REMEMBERED_CELLS = 4_000_000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from glassleaf.losses import Loss
 from glassleaf.tables.reading import check_columns, read_table
 from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_pieces
 from glassleaf.tree.calibration import Intervals, Scaling
+from glassleaf.tree.offset import given_numbers
 from glassleaf.tree.path import Path
 from glassleaf.tree.tree import LEAF, Tree
 
@@ -102,8 +103,21 @@ class FittedModel:
         return [column.name for column in self.tree.columns]
 
     @property
+    def n_features(self) -> int:
+        """Columns of X, without those that were given beside it."""
+        return len(self.tree.columns) - sum(offset.is_extra for offset in self.tree.offsets)
+
+    @property
     def n_threads(self) -> int:
         return checks.n_threads(self.parameters.get("n_jobs"))
+
+    def check_no_offsets(self, what: str) -> None:
+        """Refuse what knows neither exposures nor offsets."""
+        if self.tree.offsets:
+            given = self.tree.offsets[0].parameter
+            raise GlassleafError(
+                f"{what} is not supported for this model, which was fitted with {given}."
+            )
 
     # --- tables in -------------------------------------------------------------------------------
 
@@ -111,31 +125,67 @@ class FittedModel:
         """Any table with the columns of the fit."""
         _kernels.announce_compilation()
         table = read_table(X)
-        check_columns(table, self.names, self.is_named, self.estimator)
+        is_whole = table.n_columns == len(self.names)
+        names = self.names if is_whole else self.names[: self.n_features]
+        check_columns(table, names, self.is_named, self.estimator)
         return table
 
     def matrix(self, X: Any) -> Floats:
         """Any table as a raw matrix: categories as codes, NaN for missing, -1 for unknown."""
-        return np.ascontiguousarray(raw_matrix(self.read(X), self.tree.columns))
+        table = self.read(X)
+        found = raw_matrix(table, self.tree.columns[: table.n_columns])
+        return np.ascontiguousarray(self._extended(found))
 
-    def scores(self, X: Any) -> Floats:
+    def _extended(self, matrix: Floats) -> Floats:
+        """A raw matrix with the columns that were given beside X, where it lacks them."""
+        lacking = [offset for offset in self.tree.offsets if offset.column >= matrix.shape[1]]
+        neutral = [np.full(len(matrix), offset.neutral) for offset in lacking]
+        return np.column_stack([matrix, *neutral]) if neutral else matrix
+
+    def scores(self, X: Any, exposure: Any = None, offset: Any = None) -> Floats:
         """Raw scores of the rows of a table, shape (rows, outputs)."""
-        return self.leaves_and_scores(self.read(X))[1]
+        return self.leaves_and_scores(self.read(X), exposure, offset)[1]
 
-    def leaves_and_scores(self, table: Table) -> tuple[NDArray[np.int64], Floats]:
+    def leaves_and_scores(
+        self, table: Table, exposure: Any = None, offset: Any = None
+    ) -> tuple[NDArray[np.int64], Floats]:
         """The leaf of every row of a table, and its raw scores."""
+        given = self._given(table, exposure, offset)
         nodes = np.empty(table.n_rows, dtype=np.int64)
         out = np.empty((table.n_rows, self.loss.n_outputs))
-        for rows, matrix in raw_pieces(table, self.tree.columns):
+        for rows, matrix in self._pieces(table):
+            for column, values in given.items():
+                matrix[:, column] = values[rows]
             nodes[rows] = self.tree.apply(matrix)
             out[rows] = self.tree.raw(matrix, nodes[rows])
         return nodes, out
+
+    def _given(self, table: Table, exposure: Any, offset: Any) -> dict[int, Floats]:
+        """Exposures and offsets of the rows, by their columns, where they are given as arrays."""
+        out = {}
+        for parameter, values in (("exposure", exposure), ("offset", offset)):
+            if values is None:
+                continue
+            own = [known for known in self.tree.offsets if known.parameter == parameter]
+            if not own:
+                raise ValueError(f"{parameter} is given, but the model was fitted without.")
+            name = self.names[own[0].column]
+            if not isinstance(values, str):
+                out[own[0].column] = given_numbers(values, parameter, table.n_rows)
+            elif values != name:
+                raise ValueError(f"{parameter}={values!r}: the model was fitted with {name!r}.")
+        return out
+
+    def _pieces(self, table: Table) -> Iterator[tuple[slice, Floats]]:
+        """The raw matrix of a table, a bounded number of rows at a time."""
+        for rows, matrix in raw_pieces(table, self.tree.columns[: table.n_columns]):
+            yield rows, self._extended(matrix)
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """The leaf of every row of a table, as a position in the arrays of the tree."""
         table = self.read(X)
         out = np.empty(table.n_rows, dtype=np.int64)
-        for rows, matrix in raw_pieces(table, self.tree.columns):
+        for rows, matrix in self._pieces(table):
             out[rows] = self.tree.apply(matrix)
         return out
 

@@ -25,7 +25,15 @@ Of = Callable[[Numbers], float]
 # A raw prediction beyond this counts as this before its exponential is taken; see losses.
 LARGEST_EXPONENT = 500.0
 # How a raw prediction becomes a prediction, by the name of the loss.
-_LINKS = {"squared_error": "identity", "huber": "identity", "poisson": "log", "gamma": "log"}
+_LINKS = {
+    "squared_error": "identity",
+    "huber": "identity",
+    "quantile": "identity",
+    "poisson": "log",
+    "gamma": "log",
+    "tweedie": "log",
+    "negative_binomial": "log",
+}
 
 
 @dataclass(frozen=True)
@@ -144,13 +152,22 @@ class PlainLeaf(PlainSum):
 
 
 @dataclass(frozen=True)
+class PlainOffset:
+    """A column that the sum of every leaf adds, within its limits or not, or its logarithm."""
+
+    column: int
+    is_exposure: bool
+
+
+@dataclass(frozen=True)
 class PlainModel:
     """A tree with its link: "identity", "log", "logit" (two classes) or "softmax".
 
     Of two classes, ``positive`` is the position of the one whose log-odds the sum is.
     ``differences`` has for the root the formula for all rows and for every other node what its
     model has more than its parent's: the sums on the way to a leaf add up to that leaf's, and all
-    leaves have the same limits. It is empty where that is longer, or was not asked for.
+    leaves have the same limits. It is empty where that is longer, or was not asked for. A missing
+    value of an offset, or an exposure that is not positive, has no prediction.
     """
 
     columns: tuple[PlainColumn, ...]
@@ -161,6 +178,7 @@ class PlainModel:
     positive: int = 1
     differences: tuple[PlainSum, ...] = ()
     intervals: PlainIntervals | None = None
+    offsets: tuple[PlainOffset, ...] = ()
 
     @property
     def positive_class(self) -> Label | None:
@@ -177,8 +195,9 @@ class PlainModel:
 
     @property
     def used(self) -> list[int]:
-        """Positions of the columns that some split or leaf reads."""
+        """Positions of the columns that some split, leaf or offset reads."""
         found = {node.column for node in self.nodes if isinstance(node, PlainSplit)}
+        found |= {offset.column for offset in self.offsets}
         return sorted(found | {term.column for leaf in self.leaves for term in leaf.terms})
 
     @property
@@ -197,6 +216,12 @@ class PlainModel:
             else:
                 waiting.append((node.right, [*above, (node, False)]))
                 waiting.append((node.left, [*above, (node, True)]))
+
+
+def offset_texts(model: PlainModel) -> list[str]:
+    """What every score adds, as formulas write it."""
+    names = ((model.columns[offset.column].name, offset.is_exposure) for offset in model.offsets)
+    return [f"log({name})" if is_exposure else name for name, is_exposure in names]
 
 
 def leaf_numbers(model: PlainModel) -> dict[int, int]:
@@ -219,8 +244,18 @@ def from_document(document: Document) -> PlainModel:
     )
     positive = document["loss"].get("positive", 1)
     intervals = _intervals(document) if "intervals" in document else None
+    offsets = tuple(
+        PlainOffset(given["column"], given["is_exposure"]) for given in document.get("offsets", ())
+    )
     return PlainModel(
-        columns, nodes, link, classes, document["named"], positive, intervals=intervals
+        columns,
+        nodes,
+        link,
+        classes,
+        document["named"],
+        positive,
+        intervals=intervals,
+        offsets=offsets,
     )
 
 

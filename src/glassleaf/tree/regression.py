@@ -56,6 +56,11 @@ class Units:
     scale: float
 
 
+def loss_units(loss: Loss, y: Floats, weight: Floats) -> Units:
+    """The units of a loss; with a log link, targets as they are: scores have no other scale."""
+    return Units(0.0, 1.0) if loss.link == "log" else Units(*loss.target_units(y, weight))
+
+
 @dataclass(frozen=True)
 class LeafRows:
     """The rows of a leaf: some of their terms, and last the 1; ``place`` of a term among these."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from math import exp, isfinite
+from math import exp, isfinite, log
 from typing import Any, cast
 
 from glassleaf.errors import describe
@@ -23,6 +23,7 @@ from glassleaf.tree.plain import (
     PlainColumn,
     PlainLeaf,
     PlainModel,
+    PlainOffset,
     PlainSplit,
     PlainTerm,
 )
@@ -90,7 +91,7 @@ class Scorer:
         -------
         float or list of float
         """
-        return self._finish(self._sums(self._values(row))[1])
+        return self._finish(self._scores(self._values(row)))
 
     def predict_interval(self, row: Row, coverage: float = 0.9) -> tuple[float, float]:
         """The interval that holds the true value in a share of all cases.
@@ -116,7 +117,7 @@ class Scorer:
 
     def raw(self, row: Row) -> float | list[float]:
         """The leaf's score: log-odds of the positive class, logarithm, one score per class."""
-        sums = self._sums(self._values(row))[1]
+        sums = self._scores(self._values(row))
         return sums if self.model.link == "softmax" else sums[0]
 
     def leaf(self, row: Row) -> int:
@@ -156,6 +157,14 @@ class Scorer:
             )
         return [row.get(name) for name in self.names]
 
+    def _scores(self, values: Sequence[Any]) -> list[float]:
+        """The sums of the row's leaf, and what is known beforehand."""
+        sums = self._sums(values)[1]
+        for offset in self.model.offsets:
+            added = _added(offset, self._readers[offset.column](values[offset.column]), self.names)
+            sums = [total + added for total in sums]
+        return sums
+
     def _sums(self, values: Sequence[Any]) -> tuple[int, list[float]]:
         """The row's leaf and its score for every output."""
         nodes, readers, number = self._nodes, self._readers, 0
@@ -188,6 +197,14 @@ class Scorer:
                 min(max(total, low), high) for total, (low, high) in zip(sums, limits, strict=True)
             ]
         return number, sums
+
+
+def _added(offset: PlainOffset, value: float | None, names: Sequence[str]) -> float:
+    """What an offset adds to the score."""
+    if value is None or (offset.is_exposure and value <= 0):
+        what = "a number > 0" if offset.is_exposure else "a number"
+        raise ValueError(f"Column {names[offset.column]!r} must be {what}; it is {value!r}.")
+    return log(value) if offset.is_exposure else value
 
 
 def _prepared(node: PlainSplit | PlainLeaf, model: PlainModel) -> tuple[Any, ...]:

@@ -15,7 +15,8 @@ node i,
   where it is not: what training saw in the node, so that the model does not extrapolate. Its
   hinges are functions of the clamped term;
 * a raw prediction beyond ``score_low[i] .. score_high[i]`` (one number per output, infinite where
-  there is no such limit) counts as that end.
+  there is no such limit) counts as that end;
+* what is known of the score beforehand, ``offsets``, is added after that.
 
 Inner nodes keep the model that chose their split.
 """
@@ -33,6 +34,7 @@ from glassleaf import _kernels
 from glassleaf.errors import GlassleafError
 from glassleaf.tables.design import Terms
 from glassleaf.tables.table import Column
+from glassleaf.tree.offset import Offset
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -168,6 +170,7 @@ class Tree:
     loss: Floats
     training_record: TrainingRecord | None = None
     custom: CustomLeaves | None = None
+    offsets: tuple[Offset, ...] = ()
 
     @property
     def record(self) -> TrainingRecord:
@@ -249,6 +252,15 @@ class Tree:
 
     def raw(self, X: Floats, nodes: NDArray[np.int64]) -> Floats:
         """Raw prediction of every row under the model of its node, shape (rows, outputs)."""
+        out = self._of_models(X, nodes)
+        return out + self.known(X)[:, None] if self.offsets else out
+
+    def known(self, X: Floats) -> Floats:
+        """What is known of the scores of the rows of a raw matrix beforehand."""
+        added = (offset.added(X, self.columns) for offset in self.offsets)
+        return sum(added, np.zeros(len(X)))
+
+    def _of_models(self, X: Floats, nodes: NDArray[np.int64]) -> Floats:
         if self.custom is not None:
             return self._custom_raw(X, nodes)
         n_outputs = 1 if self.coef.ndim == 2 else self.coef.shape[1]

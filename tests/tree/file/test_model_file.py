@@ -325,7 +325,7 @@ PARTS = [
     ("tree", Tree), ("terms", Terms), ("seen", TrainingRecord), ("candidates", Candidates),
     ("intervals", Intervals), ("scaling", Scaling),
 ]  # fmt: skip
-NO_ARRAYS = ("columns", "terms", "custom", "training_record", "candidates")
+NO_ARRAYS = ("columns", "terms", "custom", "training_record", "candidates", "offsets")
 
 
 @pytest.mark.parametrize(("part", "kind"), PARTS)

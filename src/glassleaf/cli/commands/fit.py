@@ -38,6 +38,23 @@ def fit(
         str | None,
         typer.Option(metavar="NAME", help="Column of the rows' weights.", rich_help_panel=_COLUMNS),
     ] = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Column of exposures: the target is a total of so much. It needs a --loss with a"
+            " log link, such as poisson, and is no feature.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
+    offset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Column of what is known of the scores beforehand, which is no feature.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
     drop: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,7 +107,9 @@ def fit(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="For regression: squared_error, huber, poisson or gamma.",
+            help="For regression: squared_error, huber, poisson, gamma, tweedie, negative_binomial"
+            " or quantile; with a number, as in tweedie:1.7 (power), negative_binomial:0.5 (theta)"
+            " or quantile:0.9.",
             rich_help_panel=_TREE,
         ),
     ] = None,
@@ -178,12 +197,14 @@ def fit(
         data=DataRequest(
             path=data,
             target=target,
-            task=task,
+            task=fitting.task_of(task, exposure, offset),
             weight=weight,
             drop=tuple(drop or ()),
-            keep=tuple(keep or ()),
+            keep=(*(keep or ()), *filter(None, (exposure, offset))),
             categorical=tuple(categorical or ()),
             options=ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error),
+            exposure=exposure,
+            offset=offset,
         ),
         tree=fitting.TreeOptions(
             leaves=leaves,

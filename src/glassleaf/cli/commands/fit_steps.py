@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn import model_selection
 
 import glassleaf
+from glassleaf import losses
 from glassleaf.cli.failures import CallError, named_columns, no_column, suggestion
 from glassleaf.cli.options import Task
 from glassleaf.cli.output.fit_screen import FitOutcome, Screen
@@ -27,6 +28,11 @@ from glassleaf.cli.reading.training_data import DataRequest, TrainingData, load_
 from glassleaf.cli.screen import note
 
 _FOLDS = 5
+_LOSSES_WITH_NUMBER = {
+    "tweedie": losses.Tweedie,
+    "negative_binomial": losses.NegativeBinomial,
+    "quantile": losses.Quantile,
+}
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,16 @@ def run(request: FitRequest) -> None:
     screen.finish()
 
 
+def task_of(task: Task | None, exposure: str | None, offset: str | None) -> Task | None:
+    """Exposures and offsets are those of numbers."""
+    if exposure is None and offset is None:
+        return task
+    if task is Task.classification:
+        name = "--offset" if exposure is None else "--exposure"
+        raise CallError(f"{name} is for numbers, and --task says classification.")
+    return Task.regression
+
+
 def check(request: FitRequest) -> None:
     """Find errors of the call before the data are read."""
     if request.test_size is not None and request.test is not None:
@@ -112,7 +128,7 @@ def new_estimator(profile: DataProfile, tree: TreeOptions) -> Any:
     if tree.numbers is not None:
         given["max_numbers"] = _max_numbers(tree.numbers)
     if tree.loss is not None:
-        given["loss"] = tree.loss
+        given["loss"] = _loss(tree.loss)
     if tree.alpha is not None:
         given["alpha"] = tree.alpha
     if tree.monotone:
@@ -135,6 +151,17 @@ def _max_numbers(given: str) -> int | str | None:
     if not given.isdecimal() or not int(given):
         raise CallError(f"--numbers {given!r} must be a whole number from 1 on, auto, or all.")
     return int(given)
+
+
+def _loss(given: str) -> Any:
+    """The name of a loss, or the loss with the number that follows its name."""
+    name, colon, number = given.partition(":")
+    if not colon or name not in _LOSSES_WITH_NUMBER:
+        return given
+    try:
+        return _LOSSES_WITH_NUMBER[name](float(number))
+    except ValueError as error:
+        raise CallError(f"--loss {given}: {error}") from None
 
 
 def _positive_class(given: str, profile: DataProfile) -> Any:
@@ -239,12 +266,12 @@ def _fit_all(
     linear: list[list[Score]] = []
     with progress(1 + 2 * len(folds)) as begin:
         begin("fitting the tree")
-        estimator.fit(part.X, part.y, part.weight)
+        estimator.fit(part.X, part.y, part.weight, **request.data.known)
         for k, (train, held) in enumerate(folds, 1):
             begin(f"fold {k} of {len(folds)}")
-            scores.append(_fold_scores(estimator, part, train, held, {}))
+            scores.append(_fold_scores(request, estimator, part, train, held, {}))
             begin(f"fold {k}, linear model")
-            linear.append(_fold_scores(estimator, part, train, held, {"max_depth": 0}))
+            linear.append(_fold_scores(request, estimator, part, train, held, {"max_depth": 0}))
     return scores, linear
 
 
@@ -261,14 +288,20 @@ def _test_part(
 
 
 def _fold_scores(
-    estimator: Any, part: LabeledRows, train: Any, held: Any, changes: dict[str, Any]
+    request: FitRequest,
+    estimator: Any,
+    part: LabeledRows,
+    train: Any,
+    held: Any,
+    changes: dict[str, Any],
 ) -> list[Score]:
     params = {**estimator.get_params(deep=False), **changes}
     copy = type(estimator)(**params)
     weight = part.weight
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the fit of all rows has warned already
-        copy.fit(part.X.take(train), part.y[train], None if weight is None else weight[train])
+        own = None if weight is None else weight[train]
+        copy.fit(part.X.take(train), part.y[train], own, **request.data.known)
     return all_scores(
         copy, part.X.take(held), part.y[held], None if weight is None else weight[held]
     )

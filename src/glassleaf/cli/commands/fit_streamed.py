@@ -121,7 +121,8 @@ def _run(request: FitRequest) -> None:
             RandomShare(request.test_size, request.seed, taken=False) if request.test_size else None
         )
         fitted_rows = replace(streamed.rows, held=held)
-        estimator.fit(fitted_rows, request.data.target, request.data.weight)
+        data = request.data
+        estimator.fit(fitted_rows, data.target, data.weight, **data.known)
         seconds = time.perf_counter() - start
         estimator.save(request.output)  # the fit took long: the model is safe now
         tested = _tested(request, test_rows, estimator, say)

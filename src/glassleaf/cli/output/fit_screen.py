@@ -55,6 +55,7 @@ class Screen:
             lines.append(("", found.advice))
         if request.weight:
             lines.append(("weights", request.weight))
+        lines += request.known.items()
         for column in found.dropped:
             hint = f"; to keep it: --keep {shlex.quote(column.name)}" if column.can_keep else ""
             lines.append(("dropped", f"{column.name}: {column.why}{hint}"))
@@ -135,6 +136,7 @@ def _as_json(found: DataProfile, request: DataRequest) -> dict[str, Any]:
         "task": str(found.task),
         "advice": found.advice or None,
         "weight": request.weight,
+        **request.known,
         "columns": [
             {
                 "name": column.name,

@@ -35,6 +35,14 @@ class DataRequest:
     keep: Sequence[str]
     categorical: Sequence[str]
     options: ReadOptions
+    exposure: str | None = None
+    offset: str | None = None
+
+    @property
+    def known(self) -> dict[str, str]:
+        """The columns of exposures and offsets, as ``fit`` takes them."""
+        named = {"exposure": self.exposure, "offset": self.offset}
+        return {parameter: name for parameter, name in named.items() if name is not None}
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ def load_training(request: DataRequest) -> TrainingData:
 
 def check_names(request: DataRequest, known: Sequence[str], source: str) -> None:
     """Check that the columns exist that the call names."""
-    for name in (request.target, request.weight):
+    for name in (request.target, request.weight, *request.known.values()):
         if name is not None and name not in known:
             raise no_column(name, known, source)
     for option, given in (
@@ -80,6 +88,9 @@ def check_names(request: DataRequest, known: Sequence[str], source: str) -> None
         names = named_columns(given, known, source)
         if request.target in names:
             raise CallError(f"{option} names {request.target!r}, which is the target.")
+        for parameter, name in request.known.items():
+            if name in names and option != "--keep":
+                raise CallError(f"{option} names {name!r}, which is the {parameter}.")
 
 
 def _training_data(whole: Chunk, source: Source, request: DataRequest) -> TrainingData:

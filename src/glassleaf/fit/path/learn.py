@@ -142,7 +142,7 @@ def _path(
         steps, found, validated, error, own.on_rows, plan, own.weight, own.n_limits
     )
     described = steps_without_rare(described, whole)
-    return Path(own.alone.noted(without_rare(whole), described, plan.units.scale), described)
+    return Path(own.alone.noted(without_rare(whole), described, plan.units.score_scale), described)
 
 
 def _without_ridge(own: _Asked, steps: Steps) -> tuple[Steps, Floats]:
@@ -195,11 +195,11 @@ def _errors(validated: Floats, lost: Floats, of_folds: Floats) -> Floats:
 
 def _with_short_numbers(steps: Steps, lost: Floats, on_rows: OnRows, plan: Plan) -> Steps:
     """The steps with entries that are short in the units of columns and target."""
-    scale, entries = plan.units.scale, steps.entries.copy()
+    scale, entries = plan.units.score_scale, steps.entries.copy()
     center = np.zeros(entries.shape[1:])
     is_constant = np.zeros(entries.shape[1:], dtype=np.bool_)
     is_constant[0, on_rows.shape.rules.intercept] = True
-    center[is_constant] = plan.units.center
+    center[is_constant] = plan.units.score_center
     for k, own in enumerate(entries):
         used = is_constant | (own != 0)
         raw = scale * own[used] + center[used]
@@ -215,15 +215,15 @@ def _described(
 ) -> tuple[Step, ...]:  # fmt: skip
     """Steps in the units of columns and target."""
     offer, units = on_rows.offer, plan.units
-    per_row = units.scale**2 / weight
-    low, high = (units.scale * end + units.center for end in (found.low, found.high))
+    per_row = units.worth / weight
+    low, high = (units.score_scale * end + units.score_center for end in (found.low, found.high))
     out = []
     for k, entries in enumerate(_stored(steps.entries, offer)):
         is_kept = entries != 0
         is_kept[0, :, -1] = True  # zero in the units of training is none in those of the target
         node, output, place = np.nonzero(is_kept)
-        value = units.scale * entries[is_kept]
-        value[(node == 0) & (place == entries.shape[2] - 1)] += units.center
+        value = units.score_scale * entries[is_kept]
+        value[(node == 0) & (place == entries.shape[2] - 1)] += units.score_center
         limits = limits_of(float(low[k, 0]), float(high[k, 0])) if n_limits else None
         out.append(
             Step(

@@ -128,7 +128,7 @@ def gather(
             name,
             len(rows.used),
             name in seen or are_rows_of_fit(model, rows.matrix, rows.nodes, rows.weight),
-            model_scores(explanation, rows.truth, rows.prediction, rows.weight),
+            model_scores(explanation, rows.truth, rows.prediction, rows.weight, rows.known),
         )
         for name, rows in found.items()
     ]
@@ -169,7 +169,7 @@ def gather(
         data=data_notes(explanation, rows.matrix, rows.weight, new, shares),
         typical=_typical(model, rows.matrix),
         examples=_examples(model, explanation, rows),
-        steps=reported_steps(model, explanation, rows.matrix, rows.truth, rows.weight),
+        steps=reported_steps(model, explanation, rows),
         estimates=None if inference is None else read_estimates(inference),
         resampled=stability,
         model=explanation,

@@ -21,7 +21,8 @@ class TestRows:
     """Rows whose weight is not zero: ``used`` are their numbers in X.
 
     ``truth`` are numbers, or positions of classes; ``prediction`` has one column, or one per class.
-    ``given`` are the weights as they came, ``weight`` the same as shares of the largest.
+    ``given`` are the weights as they came, ``weight`` the same as shares of the largest. ``known``
+    is what scores add whatever the model says.
     """
 
     used: Ints
@@ -31,6 +32,7 @@ class TestRows:
     weight: Floats
     nodes: Ints
     prediction: Floats
+    known: Floats
 
 
 def read_test_rows(model: FittedModel, X: Any, y: Any, sample_weight: Any) -> TestRows:
@@ -43,5 +45,6 @@ def read_test_rows(model: FittedModel, X: Any, y: Any, sample_weight: Any) -> Te
     truth, matrix = all_targets(model, y, len(matrix))[used], matrix[used]
     nodes = model.tree.apply(matrix)
     prediction = model.prediction(model.tree.raw(matrix, nodes))
+    known = model.tree.known(matrix)
     weight = given[used] / given.max()  # squares of them neither overflow nor vanish
-    return TestRows(used, matrix, truth, given[used], weight, nodes, prediction)
+    return TestRows(used, matrix, truth, given[used], weight, nodes, prediction, known)

@@ -33,14 +33,22 @@ class ReportedScore(JsonData):
 
 
 def model_scores(
-    explanation: ModelExplanation, target: Floats, prediction: Floats, weight: Floats
+    explanation: ModelExplanation,
+    target: Floats,
+    prediction: Floats,
+    weight: Floats,
+    known: Floats,
 ) -> tuple[ReportedScore, ...]:
     """The scores that suit the model.
 
     ``target`` are numbers, or positions of classes; ``prediction`` has one column, or one per
-    class.
+    class. ``known`` is what scores add whatever the model says; a constant guess adds it, too.
     """
     constant = np.tile(np.array(explanation.nodes[0].target), (len(target), 1))
+    if explanation.link == "log":
+        constant *= np.exp(known)[:, None]
+    elif explanation.link == "identity":
+        constant += known[:, None]
     n_classes = len(explanation.classes or ())
     y, p = named.positive_last(explanation.positive, n_classes, target, prediction)
     _, guess = named.positive_last(explanation.positive, n_classes, target, constant)

@@ -12,6 +12,7 @@ from glassleaf.explanations.formulas import fills_text, limit_texts
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.explanations.rules import Condition
+from glassleaf.show.report.rows import TestRows
 from glassleaf.show.report.scores import ReportedScore, model_scores
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.path import Path
@@ -86,7 +87,7 @@ def _shown(path: Path, chosen: int) -> list[int]:
 
 
 def reported_steps(
-    model: FittedModel, explanation: ModelExplanation, matrix: Floats, truth: Floats, weight: Floats
+    model: FittedModel, explanation: ModelExplanation, rows: TestRows
 ) -> tuple[ReportedStep, ...]:
     """The models of the page; the model alone if there is no path, and none if that shares nothing.
 
@@ -110,15 +111,16 @@ def reported_steps(
     out = []
     for k, other in found.items():
         told = replace(explain_model(other), share_formula=True)
-        prediction = other.prediction(other.raw(matrix))
+        prediction = other.prediction(other.raw(rows.matrix))
         step = model.path.steps[k]
+        found_scores = model_scores(told, rows.truth, prediction, rows.weight, rows.known)
         out.append(
             ReportedStep(
                 numbers=step.numbers,
                 leaves=len(told.leaves),
                 validated=step.validated,
                 error=step.error,
-                scores=model_scores(told, truth, prediction, weight)[:2],
+                scores=found_scores[:2],
                 differences=differences(told),
                 nodes=drawn_nodes(told),
                 notes=_notes(told),

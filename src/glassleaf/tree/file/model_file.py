@@ -25,6 +25,7 @@ FORMAT = "glassleaf model"
 VERSION = 4
 
 _LEAF = -1
+_LOG_LINKS = ("poisson", "gamma", "tweedie", "negative_binomial")
 _PARTS = ("terms", "tree", "seen", "candidates", "steps", "intervals", "scaling")
 
 
@@ -154,6 +155,7 @@ def check_structure(document: Document) -> None:
     _check_shapes(document, sizes)
     _check_columns(columns)
     _check_terms(columns, terms)
+    _check_offsets(columns, document)
     _check_tree(columns, document)
     if "intervals" in document:
         _check_intervals(document)
@@ -188,6 +190,7 @@ def _check_tests(columns: list[Document], seen: Document) -> None:
 
 def _check_intervals(document: Document) -> None:
     _require(document["classes"] is None, "classes have no intervals")
+    _require("offsets" not in document, "intervals know no exposures and offsets")
     levels, width = document["intervals"]["level"], document["intervals"]["width"]
     inside = _ascend(levels) and len(levels) > 0 and levels[0] > 0 and levels[-1] < 1
     _require(inside, "levels of intervals are not ascending between 0 and 1")
@@ -273,6 +276,20 @@ def _check_columns(columns: list[Document]) -> None:
         categories = column["categories"]
         unique = categories is None or len(set(categories)) == len(categories)
         _require(unique, f"a category of column {column['name']!r:.60} occurs twice")
+
+
+def _check_offsets(columns: list[Document], document: Document) -> None:
+    offsets = document.get("offsets", [])
+    kinds = {offset["is_exposure"] for offset in offsets}
+    _require(len(kinds) == len(offsets), "there are two exposures, or two offsets")
+    n_extra = sum(offset["is_extra"] for offset in offsets)
+    for offset in offsets:
+        _require(0 <= offset["column"] < len(columns), "an offset is out of range")
+        _require(columns[offset["column"]]["categories"] is None, "an offset is no number")
+        is_last = offset["column"] >= len(columns) - n_extra
+        _require(is_last == offset["is_extra"], "an offset beside X is not at the end")
+    is_log = document["loss"]["name"] in _LOG_LINKS
+    _require(is_log or True not in kinds, "only with a log link is there an exposure")
 
 
 def _check_terms(columns: list[Document], terms: Document) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from glassleaf.tree import plain
 from glassleaf.tree.calibration import Intervals, Scaling
 from glassleaf.tree.file.model_file import FORMAT, VERSION, Document, arrays
 from glassleaf.tree.fitted import FittedModel
+from glassleaf.tree.offset import Offset
 from glassleaf.tree.path import Path, Step
 from glassleaf.tree.plain import PlainModel
 from glassleaf.tree.tree import Candidates, TrainingRecord, Tree
@@ -85,6 +86,7 @@ def model_document(model: FittedModel) -> Document:
         "classes": None if model.class_array is None else _labels(model.class_array, "classes_"),
         "named": model.is_named,
         "columns": [_column(column) for column in tree.columns],
+        **({"offsets": [asdict(offset) for offset in tree.offsets]} if tree.offsets else {}),
         "terms": {**_lists(tree.terms, "terms"), "n_terms": int(tree.terms.n_terms)},
         "tree": _lists(tree, "tree"),
         **_record(tree),
@@ -219,7 +221,8 @@ def from_document(document: Document) -> FittedModel:
     )
     n_terms = document["terms"]["n_terms"]
     terms = Terms(**_arrays(document, "terms", {}, single), n_terms=n_terms)
-    tree = _built_tree(document, columns, terms, single)
+    offsets = tuple(Offset(**given) for given in document.get("offsets", ()))
+    tree = replace(_built_tree(document, columns, terms, single), offsets=offsets)
     return FittedModel(
         estimator=document["estimator"]["class"],
         parameters={
@@ -267,7 +270,8 @@ def _built_path(path: Document, tree: Tree, single: bool) -> Path:
                 limits=None if np.isinf([low, high]).all() else (float(low), float(high)),
             )
         )
-    return Path(_built_tree(path, tree.columns, tree.terms, single), tuple(steps))
+    whole = _built_tree(path, tree.columns, tree.terms, single)
+    return Path(replace(whole, offsets=tree.offsets), tuple(steps))
 
 
 def _arrays(
@@ -310,7 +314,7 @@ def _built_loss(given: Document, n_classes: int) -> Loss:
         if n_outputs == 1:
             return losses.BinaryLogLoss(**own)
         return losses.MulticlassLogLoss(n_outputs, **own)
-    except TypeError:
+    except (TypeError, ValueError):
         raise ModelFileError(
             f"This is no intact model file: {given['name']} has other parameters."
         ) from None

@@ -47,6 +47,7 @@ def model_data(model: PlainModel) -> dict[str, Any]:
         "classes": model.classes,
         "positive": model.positive if model.link == "logit" else None,
         "columns": [_column(column) for column in model.columns],
+        "offsets": [{"column": o.column, "isExposure": o.is_exposure} for o in model.offsets],
         "nodes": [
             _node(node) | (_sum(model.differences[k]) if model.differences else {})
             for k, node in enumerate(model.nodes)

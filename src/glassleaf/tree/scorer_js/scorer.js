@@ -4,8 +4,8 @@
  * A row is an array in the order of the columns, or an object by their names. null, undefined and
  * NaN are missing. Returned functions:
  *   predict(row)        the prediction, or an array with the probability of every class
- *   raw(row)            sums of the leaf's terms within its limits, one per output; of two classes,
- *                       the log-odds of model.classes[model.positive]
+ *   raw(row)            sums of the leaf's terms within its limits, one per output, and the
+ *                       offsets; of two classes, the log-odds of model.classes[model.positive]
  *   leaf(row)           number of the leaf
  *   path(row)           [{node, column, value, goesLeft}, ...] from the root to the leaf
  *   shares(row)         [{node, added: [one per output]}, ...] what the formula for all rows gives,
@@ -191,6 +191,21 @@ function glassleafScorer(given) {
     });
   }
 
+  /* What an offset adds to every score: a number, or the logarithm of an exposure. */
+  function known(offset, values) {
+    const value = values[offset.column];
+    if (value === null || (offset.isExposure && value <= 0)) {
+      const what = offset.isExposure ? " must be a number > 0." : " must be a number.";
+      throw new RangeError("Column " + JSON.stringify(model.columns[offset.column].name) + what);
+    }
+    return offset.isExposure ? Math.log(value) : value;
+  }
+
+  function scores(values) {
+    const before = model.offsets.map((offset) => known(offset, values));
+    return sums(values).map((sum) => before.reduce((total, added) => total + added, sum));
+  }
+
   function sums(values) {
     const leaf = model.nodes[walk(values).leaf];
     return totals(leaf, values).map((sum, k) => (leaf.limits ? within(sum, ...leaf.limits[k]) : sum));
@@ -223,8 +238,8 @@ function glassleafScorer(given) {
 
   return {
     model: model,
-    predict: (row) => finish(sums(read(row))),
-    raw: (row) => sums(read(row)),
+    predict: (row) => finish(scores(read(row))),
+    raw: (row) => scores(read(row)),
     leaf: (row) => walk(read(row)).leaf,
     shares: (row) => shares(read(row)),
     path: (row) => walk(read(row)).steps.map((step) => ({
@@ -236,11 +251,16 @@ function glassleafScorer(given) {
     contributions: (row) => {
       const values = read(row);
       const leaf = model.nodes[walk(values).leaf];
-      return leaf.terms.map((term) => ({
+      const parts = leaf.terms.map((term) => ({
         column: model.columns[term.column].name,
         value: cell(row, term.column),
         added: Array.from({ length: nOutputs }, (_, k) => plus(0, term, values[term.column], k)),
       }));
+      return parts.concat(model.offsets.map((offset) => ({
+        column: model.columns[offset.column].name,
+        value: cell(row, offset.column),
+        added: Array(nOutputs).fill(known(offset, values)),
+      })));
     },
   };
 }
