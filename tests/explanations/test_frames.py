@@ -34,7 +34,7 @@ def test_reasons_have_a_line_each(case):
     assert len(table) == sum(map(len, found))
     assert list(table.columns) == [
         "row", "rank", "feature", "value", "contribution", "neutral", "neutral_contribution",
-        "text",
+        "code", "message", "text",
     ]  # fmt: skip
     for line in table.itertuples():
         assert line.text == found[line.row][line.rank - 1].text

@@ -12,7 +12,7 @@ import zoo
 from deep import deep_model
 from whole_models import ModelTreeClassifier, ModelTreeRegressor
 
-from glassleaf import explain
+from glassleaf import explain, reasons
 from glassleaf.errors import ExportError
 from glassleaf.export import to_sql
 from glassleaf.export.sql import DIALECTS, number
@@ -165,6 +165,36 @@ def untied(labels, case):
     second, first = np.sort(case.expected, axis=1)[:, -2:].T
     assert (first - second > 1e-9).mean() > 0.99
     return [label for label, gap in zip(labels, first - second, strict=True) if gap > 1e-9]
+
+
+@pytest.mark.parametrize(
+    "kind", ["binary", "squared_error", "multiclass", "tweedie, exposure, offset"]
+)
+def test_the_view_names_the_reasons(engine, dialect, kind):
+    case = zoo.case(kind)
+    few = case.table.iloc[:300]
+    base = engine(few)
+    favorable = None if case.expected.ndim == 1 else case.model.classes_.tolist()[0]
+    given = {"table": TABLE, "reasons": 2, "favorable": favorable}
+    base.run(to_sql(case.model, dialect=dialect, **given))
+    found = base.ask("SELECT reason_1, reason_2 FROM scored ORDER BY id")
+    named = reasons(case.model, few, 2, favorable=favorable)
+    expected = [([one.feature for one in row] + [None, None])[:2] for row in named]
+    # Contributions that are zero but for rounding are reasons by chance.
+    assert np.mean([list(row) == own for row, own in zip(found, expected, strict=True)]) > 0.99
+
+
+def test_rows_without_an_exposure_have_no_prediction(engine, dialect):
+    case = zoo.case("poisson, limits, exposure")
+    few = case.table.iloc[:5].copy()
+    few.loc[few.index[:3], zoo.EXPOSURE] = [np.nan, 0.0, -1.0]
+    base = engine(few)
+    expression = to_sql(case.model, dialect=dialect)
+    assert np.isnan(base.expression(expression)[:3]).all()
+    base.run(to_sql(case.model, dialect=dialect, table=TABLE))
+    found = base.ask("SELECT raw, prediction FROM scored ORDER BY id")
+    assert [tuple(row) for row in found[:3]] == [(None, None)] * 3
+    assert found[4][1] == pytest.approx(case.expected[4])
 
 
 @pytest.mark.parametrize("attack", ["'; DROP TABLE x; --", '"; DROP TABLE x; --', "`); --", "\\'"])

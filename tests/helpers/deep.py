@@ -24,7 +24,7 @@ def deep_model(depth=150, to_left=False):
         coef=columns + 0.5, intercept=node * 3.0, clamp_low=columns - np.inf,
         clamp_high=columns + np.inf, score_low=np.full(n_nodes, -np.inf),
         score_high=np.full(n_nodes, np.inf), n_samples=node.astype(np.int64), weight=node * 1.0,
-        gain=node * 1.0, loss=node * 1.0,
+        gain=node * 1.0, loss=node * 1.0, training_record=None,
     )  # fmt: skip
     model.model_ = replace(model.model_, tree=deep)
     return model, X

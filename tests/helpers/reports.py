@@ -25,7 +25,8 @@ def labeled_rows(name):
     kind = zoo.SETTINGS[name][0]
     rng = np.random.default_rng(1)
     table, score = zoo.training_table(rng, 400)
-    return table, zoo.target(kind, score, rng)
+    y = zoo.target(kind, score, rng)
+    return zoo.with_known(name, table, rng), y
 
 
 def hostile_model():

@@ -178,8 +178,7 @@ def case(name: str) -> Case:
     if name == "binary, curves without lines":
         model.model_ = replace(model.model_, tree=without_lines(model.tree_))
     later = later_table(rng)
-    for parameter, values in known_beforehand(name, rng, len(later)).items():
-        later[parameter if "beside X" in name else column_of(parameter)] = values
+    later = with_known(name, later, rng)
     if name in LIMITED:
         model.model_ = replace(model.model_, tree=with_limits(model, later))
     return Case(model, later, rows_of(later), predicted(model, later), raw_of(model, later))
@@ -193,6 +192,13 @@ def known_beforehand(name, rng, n_rows):
     if "offset" in name:
         out["offset"] = rng.normal(size=n_rows)
     return out
+
+
+def with_known(name, table, rng):
+    """A table with columns of exposures and offsets, where the kind has them."""
+    for parameter, values in known_beforehand(name, rng, len(table)).items():
+        table[parameter if "beside X" in name else column_of(parameter)] = values
+    return table
 
 
 def column_of(parameter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, Self
@@ -21,6 +21,7 @@ from glassleaf.errors import warn
 from glassleaf.estimators.counts import warn_of_negative_counts
 from glassleaf.estimators.offsets import find_offsets, with_offsets, without_offsets
 from glassleaf.estimators.outlets import Deployable
+from glassleaf.estimators.reason_codes import check_reason_codes
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.estimators.signs import warn_of_idle_signs
 from glassleaf.explanations.path import PathStep, path_steps
@@ -81,6 +82,7 @@ class ModelTree(Deployable, BaseEstimator):
     weak_model: WeakModel | None
     coef_digits: int | Literal["auto"] | None
     honest: float | None
+    reason_codes: Mapping[str, tuple[str, str]] | None
     backend: Any
     n_jobs: int | None
     verbose: int
@@ -144,6 +146,8 @@ class ModelTree(Deployable, BaseEstimator):
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
         target.loss.check_target(y)
+        names = [column_name(table, j) for j in range(table.n_columns)]
+        check_reason_codes(self.reason_codes, names)
         settings = settings_of(vars(self), target.loss, target.n_classes, group is not None)
         roles = roles_of(vars(self), target.loss, table)
         if isinstance(groups, str):  # who it is says nothing of anybody else
@@ -199,6 +203,7 @@ class ModelTree(Deployable, BaseEstimator):
         settings = settings_of(vars(self), target.loss, target.n_classes)
         roles = without_offsets(roles_of(vars(self), target.loss, table), table, offsets)
         names = [column_name(table, j) for j in range(table.n_columns)]
+        check_reason_codes(self.reason_codes, names)
         if offsets:
             backend.become(absorbed, offsets, target.loss)
         trained = with_offsets(train_on(backend, names, roles, settings), offsets)

@@ -52,7 +52,7 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     * columns: ``categorical_features``, ``split_features``, ``leaf_features``,
       ``shared_features``, ``required_features``, ``monotonic_cst``, ``leaf_transform``,
       ``curves``, ``clamp``
-    * readability: ``max_numbers``, ``round_thresholds``, ``coef_digits``
+    * readability: ``max_numbers``, ``round_thresholds``, ``coef_digits``, ``reason_codes``
     * resources: ``backend``, ``n_jobs``, ``verbose``, ``random_state``
 
     Parameters
@@ -176,6 +176,9 @@ default="from_dtype"
         Round the coefficients to this many significant digits; ``rounding_cost_`` says what it
         costs. "auto": with ``max_numbers``, as few digits in each as cost less than a thousandth
         of the loss all together.
+    reason_codes : dict or None, default=None
+        Per column name a code and a text, ``{"inquiries": ("R12", "Too many inquiries")}``: what
+        ``reasons``, scorers, SQL and the report call the column where it is a reason.
     backend : {"local", "stream", "dask"}, address or distributed.Client, default="local"
         Where the rows are. "local": in memory; a path of Parquet files is streamed. "stream": on
         disk. "dask": on a cluster of processes that lives as long as the fit; or on the one at an
@@ -262,6 +265,7 @@ default="from_dtype"
         max_numbers: int | Literal["auto"] | None = "auto",
         round_thresholds: bool | float | Literal["auto"] = "auto",
         coef_digits: int | Literal["auto"] | None = "auto",
+        reason_codes: Mapping[str, tuple[str, str]] | None = None,
         # resources
         backend: Literal["local", "stream"] | str | object = "local",
         n_jobs: int | None = None,
@@ -301,6 +305,7 @@ default="from_dtype"
         self.max_numbers = max_numbers
         self.round_thresholds = round_thresholds
         self.coef_digits = coef_digits
+        self.reason_codes = reason_codes
         self.backend = backend
         self.n_jobs = n_jobs
         self.verbose = verbose

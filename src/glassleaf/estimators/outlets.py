@@ -120,7 +120,8 @@ class Deployable(ModelOwner):
             It returns what ``predict`` (regressor, a float) or ``predict_proba`` (classifier, a
             list) would for that row.
         """
-        return Scorer(plain_model(fitted_model(self)))
+        model = replace(fitted_model(self), parameters=self.parameters_to_keep())
+        return Scorer(plain_model(model))
 
     def report(
         self,

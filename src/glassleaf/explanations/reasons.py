@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from glassleaf.explanations.effects import additive, number_terms, number_values
 from glassleaf.explanations.frames import Listed, flat
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.shapley import Game
+from glassleaf.tree.favorable import direction
 from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.tree import Tree
 
@@ -34,7 +36,8 @@ class Reason(JsonData):
     ``contribution`` is in units of the raw score and has the sign of the score: it is negative
     where high scores are favorable. ``neutral`` is the value at which the contribution is (next
     to) nothing, the other features unchanged (of a column of whole numbers, a whole one), and
-    ``neutral_contribution`` what is left of it; None where there is no such value.
+    ``neutral_contribution`` what is left of it; None where there is no such value. ``code`` and
+    ``message`` are those of the estimator's ``reason_codes``, empty where it has none.
     """
 
     rank: int
@@ -43,6 +46,8 @@ class Reason(JsonData):
     contribution: float
     neutral: Any
     neutral_contribution: float | None
+    code: str = ""
+    message: str = ""
 
     @property
     def text(self) -> str:
@@ -50,6 +55,8 @@ class Reason(JsonData):
         out = (
             f"{words.name(self.feature)} = {words.value(self.value, 4)} ({self.contribution:+.3g})"
         )
+        if self.code:
+            out = f"{self.code} {self.message}: {out}"
         if self.neutral_contribution is None:
             return out
         neutral, left = words.value(self.neutral, 4), self.neutral_contribution
@@ -116,7 +123,8 @@ def reasons(
     model = linear_model(estimator)
     matrix = model.matrix(X)
     whole = model.whole_columns(X)
-    output, sign = _direction(model, favorable)
+    kind = model.classes, model.loss.n_outputs, model.positive_class
+    output, sign = direction(*kind, favorable)
     if background is None:
         game: _LeafMeans | _Background = _LeafMeans(model, matrix, output)
     else:
@@ -125,32 +133,19 @@ def reasons(
     named = [column for column in range(matrix.shape[1]) if column not in known]
     if features is not None:
         named = [model.position(feature, "features") for feature in features]
-    return Reasons(
-        tuple(_row_reasons(model, matrix, game, row, named, k, sign, whole))
-        for row in range(len(matrix))
+    found = (
+        _row_reasons(model, matrix, game, row, named, k, sign, whole) for row in range(len(matrix))
     )
+    codes = estimator.reason_codes or {}
+    return Reasons(tuple(_coded(reason, codes) for reason in of_row) for of_row in found)
 
 
-def _direction(model: FittedModel, favorable: Any) -> tuple[int, float]:
-    """Which output counts, and the sign that makes a high score favorable."""
-    if favorable is None and model.classes is not None:
-        labels = ", ".join(map(repr, model.classes))
-        raise ValueError(f"favorable=None: say which class is good for the row, of {labels}.")
-    if model.loss.n_outputs == 1:
-        favorable = "high" if favorable is None else favorable
-        choices: dict[Any, float] = {"high": 1.0, "low": -1.0}
-        if model.classes is not None:
-            choices |= {label: 1.0 if label == model.positive_class else -1.0
-                        for label in model.classes}  # fmt: skip
-        if favorable in choices:
-            return 0, choices[favorable]
-        accepted = ", ".join(map(repr, choices))
-        raise ValueError(f"favorable={describe(favorable)} must be one of: {accepted}.")
-    if model.classes is None or favorable not in model.classes:
-        raise ValueError(
-            f"favorable={describe(favorable)} must be one of the classes {model.classes}."
-        )
-    return model.classes.index(favorable), 1.0
+def _coded(reason: Reason, codes: Mapping[str, Sequence[str]]) -> Reason:
+    """The reason with the code and the text of its column."""
+    if reason.feature not in codes:
+        return reason
+    code, message = codes[reason.feature]
+    return replace(reason, code=code, message=message)
 
 
 class _LeafMeans:

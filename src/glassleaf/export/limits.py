@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from glassleaf.errors import ExportError
@@ -15,7 +16,8 @@ _LARGEST_WHOLE = 2**53
 
 def portable_model(estimator: Any) -> PlainModel:
     """The plain model of an estimator, if doubles and texts can hold all of it."""
-    model = plain_model(fitted_model(estimator))
+    fitted = fitted_model(estimator)
+    model = plain_model(replace(fitted, parameters={"reason_codes": estimator.reason_codes}))
     for column in model.columns:
         for category in column.categories or ():
             if isinstance(category, int) and abs(category) > _LARGEST_WHOLE:

@@ -18,15 +18,18 @@ from operator import itemgetter
 from typing import Any
 
 from glassleaf._version import __version__
+from glassleaf.checks import whole_number
 from glassleaf.errors import ExportError, describe
 from glassleaf.export.comments import in_comment
 from glassleaf.export.limits import portable_model
 from glassleaf.export.pieces import added_at, pieces
 from glassleaf.tree.coverage import NotCalibratedError, place_of
+from glassleaf.tree.favorable import direction
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     Label,
+    Numbers,
     Of,
     PlainColumn,
     PlainLeaf,
@@ -133,6 +136,8 @@ def to_sql(
     prefix: str = "",
     of: Any = None,
     interval: float | None = None,
+    reasons: int = 0,
+    favorable: Any = None,
 ) -> str:
     """The tree as an SQL expression, or as a view of a table.
 
@@ -153,6 +158,12 @@ def to_sql(
     interval : float, default=None
         Of a calibrated regressor and with a table: the coverage of an interval, whose ends are then
         the view's columns ``lower`` and ``upper``.
+    reasons : int, default=0
+        With a table: how many reasons the view names in ``reason_1``, ``reason_2``, ...: the codes
+        of the columns that hurt the row most (see ``reason_codes`` of the estimators), or their
+        names where they have none; NULL where fewer columns hurt.
+    favorable : class label, "high" or "low", default=None
+        What is good for a row, as ``glassleaf.reasons`` takes it.
 
     Returns
     -------
@@ -164,7 +175,12 @@ def to_sql(
     writer = _Writer(portable_model(estimator), DIALECTS[dialect], _maybe_truths(estimator))
     if interval is not None and table is None:
         raise ExportError("An interval is two columns, and an expression is one: pass table='...'.")
-    return writer.expression(of) if table is None else writer.view(table, view, prefix, interval)
+    if reasons and table is None:
+        raise ValueError(f"reasons={describe(reasons)} are columns of a view; pass table='...'.")
+    if table is None:
+        return writer.expression(of)
+    asked = (whole_number("reasons", reasons, 0) or 0, favorable)
+    return writer.view(table, view, prefix, interval, asked)
 
 
 def _maybe_truths(estimator: Any) -> set[str]:
@@ -250,7 +266,14 @@ class _Writer:
         said = f"The probability of {in_comment(repr(model.classes[which]))}."
         return f"{self._comment([said])}\n{self._known(tree)}"
 
-    def view(self, table: str, view: str, prefix: str, interval: float | None) -> str:
+    def view(
+        self,
+        table: str,
+        view: str,
+        prefix: str,
+        interval: float | None = None,
+        reasons: tuple[int, Any] = (0, None),
+    ) -> str:
         """Sums first, in a query of its own, so that the tree is written once per sum."""
         name, model = self.dialect.name, self.model
         self.table = "t."
@@ -270,7 +293,10 @@ class _Writer:
             results |= self._ends(results, f"s.{name(names[0])}", at, interval)
             ends = " and ".join(in_comment(prefix) + own for own in ("lower", "upper"))
             said.append(f"{ends} hold the true value in a share {interval:g} of all cases.")
-        names += [f"{prefix}leaf", *(prefix + own for own in results)]
+        named = {
+            f"{prefix}reason_{k + 1}": found for k, found in enumerate(self._reasons(*reasons))
+        }
+        names += [f"{prefix}leaf", *named, *(prefix + own for own in results)]
         taken = {column.name.lower() for column in model.columns} & {own.lower() for own in names}
         if taken:
             raise ValueError(f"The table has a column {min(taken)!r} already; pass prefix='...'.")
@@ -278,7 +304,8 @@ class _Writer:
             known = f"CASE WHEN s.{name(names[0])} IS NOT NULL THEN"
             results = {own: f"{known} {found} END" for own, found in results.items()}
         shown = ",\n  ".join(f"{found} AS {name(prefix + own)}" for own, found in results.items())
-        inner = ",\n  ".join([leaf, *sums])
+        told = [f"{found} AS {name(own)}" for own, found in named.items()]
+        inner = ",\n  ".join([leaf, *sums, *told])
         return (
             f"{self._comment(said)}\n"
             f"CREATE VIEW {name(view)} AS\nSELECT s.*,\n  {shown}\n"
@@ -358,6 +385,49 @@ class _Writer:
             **{f"probability_{k}": probability for k, probability in enumerate(found)},
             "label": f"CASE {label} ELSE {self.dialect.literal(classes[-1])} END",
         }
+
+    # --- reasons ---------------------------------------------------------------------------------
+
+    def _reasons(self, n_reasons: int, favorable: Any) -> list[str]:
+        """The worst column of a row, the second and so on: the codes that are lowest in a list."""
+        if not n_reasons:
+            return []
+        model = self.model
+        output, sign = direction(model.classes, model.n_outputs, model.positive_class, favorable)
+        used = sorted({term.column for leaf in model.leaves for term in leaf.terms})
+        lines = [
+            f"SELECT {self._code(column)} AS code, {place} AS place,"
+            f" {self._tree(lambda leaf, j=column: self._hurt(leaf, j, output, sign))} AS added"  # type: ignore[misc]
+            for place, column in enumerate(used)
+        ]
+        if not lines:
+            return ["NULL"] * n_reasons
+        listed = " UNION ALL ".join(lines)
+        return [
+            f"(SELECT r.code FROM ({listed}) AS r WHERE r.added < 0e0"
+            f" ORDER BY r.added, r.place LIMIT 1 OFFSET {k})"
+            for k in range(n_reasons)
+        ]
+
+    def _code(self, column: int) -> str:
+        name = self.model.columns[column].name
+        return self.dialect.literal(self.model.reason_codes.get(name, (name, ""))[0])
+
+    def _hurt(self, leaf: PlainLeaf, column: int, output: int, sign: float) -> str:
+        """What a column adds in a leaf, relative to its mean row; negative where it hurts."""
+
+        def of(numbers: Numbers) -> float:
+            others = sum(numbers) / len(numbers) if len(numbers) > 1 else 0.0
+            return sign * (numbers[output] - others)
+
+        for term in leaf.terms:
+            if term.column == column:
+                if not term.usual:
+                    raise ExportError("The model file holds no record of its training.")
+                own = term.of(of)
+                parts = [*(self._parts(own) if own.adds else ()), number(-of(term.usual))]
+                return f"({' + '.join(parts)})"
+        return "0e0"
 
     # --- links -----------------------------------------------------------------------------------
 

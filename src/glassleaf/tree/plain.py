@@ -9,7 +9,7 @@ says the same in fewer numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -77,7 +77,7 @@ class PlainTerm:
     ``missing`` is added where the value is missing; for numbers, ``slope`` times the transformed
     value (or ``fill``) within ``low`` .. ``high``, and for each of ``bends``, (place, numbers), its
     numbers times how far that same value lies above the place; or what its category has in
-    ``categories``.
+    ``categories``. ``usual`` is what it adds to the mean row of the leaf, if training said so.
     """
 
     column: int
@@ -87,6 +87,7 @@ class PlainTerm:
     low: float
     high: float
     categories: dict[int, Numbers]
+    usual: Numbers = ()
 
     @property
     def of_value(self) -> bool:
@@ -179,6 +180,7 @@ class PlainModel:
     differences: tuple[PlainSum, ...] = ()
     intervals: PlainIntervals | None = None
     offsets: tuple[PlainOffset, ...] = ()
+    reason_codes: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def positive_class(self) -> Label | None:
@@ -256,6 +258,7 @@ def from_document(document: Document) -> PlainModel:
         positive,
         intervals=intervals,
         offsets=offsets,
+        reason_codes=_reason_codes(document),
     )
 
 
@@ -263,6 +266,16 @@ def _intervals(document: Document) -> PlainIntervals:
     found, left = document["intervals"], document["tree"]["left"]
     width = {node: tuple(found["width"][node]) for node, child in enumerate(left) if child < 0}
     return PlainIntervals(tuple(found["level"]), width, float(found["power"]))
+
+
+def _reason_codes(document: Document) -> dict[str, tuple[str, str]]:
+    """The code and the text of every column that has one, as the estimator's parameters say."""
+    given = document.get("estimator", {"parameters": {}})["parameters"].get("reason_codes")
+    out = {}
+    for name, pair in given["map"] if given else ():
+        code, text = pair["tuple"] if isinstance(pair, dict) else pair
+        out[name] = (code, text)
+    return out
 
 
 def _column(document: Document, j: int) -> PlainColumn:
@@ -324,6 +337,13 @@ def _term(document: Document, coef: Sequence[Sequence[float]], node: int, j: int
     by_code = {} if categories is None or first < 0 else {
         code: numbers(first + code) for code in range(len(categories))
     }  # fmt: skip
+
+    def usual() -> Numbers:
+        own = [first + code for code in range(len(categories or (0,)))] if first >= 0 else []
+        own += [missing] * (missing >= 0) + [first_hinge_term + h for h in hinges]
+        mean = document["seen"]["mean"][node] if "seen" in document else None
+        return () if mean is None else tuple(sum(row[t] * mean[t] for t in own) for row in coef)
+
     bends = ((terms["hinge_at"][h], numbers(first_hinge_term + h)) for h in hinges)
     return PlainTerm(
         column=j,
@@ -333,6 +353,7 @@ def _term(document: Document, coef: Sequence[Sequence[float]], node: int, j: int
         low=tree["clamp_low"][node][j],
         high=tree["clamp_high"][node][j],
         categories={code: found for code, found in by_code.items() if found},
+        usual=usual(),
     )
 
 

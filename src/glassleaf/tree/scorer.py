@@ -10,13 +10,14 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from math import exp, isfinite, log
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from glassleaf.errors import describe
+from glassleaf.errors import GlassleafError, describe
 from glassleaf.tables.categories import CategoryCodes
 from glassleaf.tables.cells import is_missing
 from glassleaf.tree import plain
 from glassleaf.tree.coverage import NotCalibratedError
+from glassleaf.tree.favorable import direction
 from glassleaf.tree.file import model_file
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
@@ -33,6 +34,16 @@ _UNKNOWN = -1  # code of a category that training never saw; None is missing
 Row = Sequence[Any] | Mapping[str, Any]
 # From the sum before a cell, and the cell, to the sum with it: term by term, as predict adds.
 _Adder = Callable[[float, Any], float]
+
+
+class ScoredReason(NamedTuple):
+    """A column that hurt a row: its value, what it added, and what it is called."""
+
+    feature: str
+    value: Any
+    contribution: float
+    code: str
+    message: str
 
 
 def load_scorer(path: str | os.PathLike[str]) -> Scorer:
@@ -130,6 +141,56 @@ class Scorer:
             raise TypeError("A regressor has no classes; call the scorer itself.")
         probabilities = self(row)
         return self.classes[probabilities.index(max(probabilities))]
+
+    def reasons(self, row: Row, k: int = 4, *, favorable: Any = None) -> list[ScoredReason]:
+        """The columns that hurt the row most, the worst first, as ``glassleaf.reasons`` finds them.
+
+        Parameters
+        ----------
+        row : sequence or mapping
+        k : int, default=4
+            Largest number of reasons; only columns that hurt are named.
+        favorable : a class label, "high", "low" or None, default=None
+            What is good for the row; classifiers need it, for numbers None is "high".
+
+        Returns
+        -------
+        list of ScoredReason
+            Contributions are relative to the mean row of the leaf.
+        """
+        model = self.model
+        output, sign = direction(model.classes, model.n_outputs, model.positive_class, favorable)
+        values = self._values(row)
+        leaf = model.nodes[self._sums(values)[0]]
+        assert isinstance(leaf, PlainLeaf)
+        if any(not term.usual for term in leaf.terms):
+            raise GlassleafError("The model file holds no record of its training.")
+        parts = [
+            (self._contribution(leaf, place, values, output), term.column)
+            for place, term in enumerate(leaf.terms)
+        ]
+        hurting = sorted((sign * part, column, part) for part, column in parts if sign * part < 0)
+        return [
+            ScoredReason(
+                self.names[column],
+                values[column],
+                part,
+                *model.reason_codes.get(self.names[column], ("", "")),
+            )
+            for _, column, part in hurting[:k]
+        ]
+
+    def _contribution(
+        self, leaf: PlainLeaf, place: int, values: Sequence[Any], output: int
+    ) -> float:
+        """What a term adds, relative to the mean row of the leaf and, of several, all scores."""
+        column, usual = leaf.terms[place].column, leaf.terms[place].usual
+        of_outputs = self._nodes[leaf.node][1]
+        added: list[float] = [
+            adders[place][2](0.0, values[column]) - mean
+            for adders, mean in zip(of_outputs, usual, strict=True)
+        ]
+        return added[0] if len(added) == 1 else added[output] - sum(added) / len(added)
 
     def _values(self, row: Row) -> Sequence[Any]:
         """The values in the order of the columns."""

@@ -112,6 +112,8 @@ def show_all_fields(page):
         "multiclass, winsor, clamp",
         "poisson, rank",
         "texts, the first is positive",
+        "tweedie, exposure, offset",
+        "quantile, limits, offset beside X",
     ],
 )
 def test_rows_typed_into_the_page_get_python_s_predictions(opened, kind):
@@ -123,7 +125,7 @@ def test_rows_typed_into_the_page_get_python_s_predictions(opened, kind):
     found = []
     for k in range(TYPED):
         found.append(type_in(page, cells[k]))
-        check_contributions(page, rows[k])
+        check_contributions(page, rows[k], case.model.tree_)
     found += page.evaluate(ENTER_ALL, cells[TYPED:])
     compare([one["prediction"] for one in found], case.expected[:ROWS])
     compare([one["raw"] for one in found], case.raw[:ROWS])
@@ -149,16 +151,34 @@ def compare(found, expected):
     np.testing.assert_allclose(found, expected.reshape(ROWS, -1), rtol=1e-9, atol=1e-13)
 
 
-def check_contributions(page, row):
-    """The largest contribution stands first, as ``explain`` has it."""
+def check_contributions(page, row, tree):
+    """The largest contribution stands first, as ``explain`` has it; offsets stand last."""
     output = 0 if isinstance(row.raw, float) else int(np.argmax(row.prediction))
     parts = {name: np.atleast_1d(part)[output] for name, part in row.contributions.items()}
+    known = [tree.columns[offset.column].name for offset in tree.offsets]
+    lines = page.locator(".contributions tr").all()
+    for name, line in zip(known, lines[-1 - len(known) : -1], strict=True):
+        assert line.locator(".name").get_attribute("title") == name
+        shown = float(line.locator(".number").inner_text().replace("−", "-"))
+        digit = 0.1 * max(map(abs, [*parts.values(), row.raw]))  # all lines have the same decimals
+        assert shown == pytest.approx(parts.pop(name), rel=0.01, abs=max(0.01, digit))
     largest = max(parts, key=lambda name: abs(parts[name]))
     line = page.locator(".contributions tr").nth(1)
     assert line.locator(".name").get_attribute("title") == largest
     shown = float(line.locator(".number").inner_text().replace("−", "-"))
     assert shown == pytest.approx(parts[largest], rel=0.01, abs=0.01)
     assert page.locator(".path li").count() == len(row.path) + 1
+
+
+def test_without_an_exposure_there_is_no_prediction(opened):
+    case = zoo.case("poisson, limits, exposure")
+    page = opened(report_of("poisson, limits, exposure")[0])
+    before, column = exact(page), case.model.tree_.offsets[0].column
+    for wrong in ("", "0", "-1"):
+        page.locator(f"#input-{column}").fill(wrong)
+        assert "must be a number > 0." in page.locator("#what-if-result").inner_text()
+    page.locator("#example").select_option(value="-1")
+    assert exact(page) == before
 
 
 def test_what_if_starts_typical_and_takes_examples_and_mistakes(opened):

@@ -83,6 +83,9 @@ def show_row(
         added = explanation.contributions
         out.print(f"  What columns added. Bars to the right lead to {_towards(estimator, which)}.")
     out.print(_bars(added, explanation.values, which))
+    for reason in reasons or ():
+        if reason.code:
+            out.print(text.Text(f"  {reason.feature}: {reason.code} {reason.message}"))
     if reasons is None:
         of = "" if which is None else f" of class {estimator.classes_[which]}"
         reference, raw = (

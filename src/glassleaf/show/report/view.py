@@ -261,8 +261,15 @@ def _feature(contents: Contents, feature: Feature) -> dict[str, Any]:
         if feature.categories is None
         else [words.name(category, _LABEL) for category in feature.categories],
         "used": is_used,
+        "reason": _reason(contents.model, feature.name),
         "missing": contents.data.features[feature.column].missing_training,
     }
+
+
+def _reason(model: ModelExplanation, name: str) -> str:
+    """Code and text of a column as a reason, empty where it has none."""
+    codes = model.parameters.get("reason_codes") or {}
+    return " ".join(codes.get(name, ()))
 
 
 # --- one formula, and what differs ---------------------------------------------------------------

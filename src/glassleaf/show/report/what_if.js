@@ -28,8 +28,9 @@ function whatIfSection(view, onRow, onLeaf) {
     update();
   };
   const picker = examplePicker(view, fill);
-  const used = view.features.filter((feature) => feature.used);
-  const unused = view.features.filter((feature) => !feature.used);
+  const isUsed = (feature) => feature.used || view.model.offsets.some((offset) => offset.column === feature.column);
+  const used = view.features.filter(isUsed);
+  const unused = view.features.filter((feature) => !isUsed(feature));
   const fields = (features) => h("div", { class: "fields" }, features.map((f) => inputs.get(f.column).element));
   const form = h("form", { class: "what-if-form", onsubmit: (event) => event.preventDefault() },
     picker.element, fields(used),
@@ -126,6 +127,10 @@ function showResult(view, scorer, values, choice, onRow, onLeaf) {
   if (values.includes(undefined) || values.some((value) => value !== null && !isFinite(value))) {
     return [h("p", { class: "warn" }, "Every input must be a finite number, or empty for missing.")];
   }
+  const unknown = view.model.offsets.find((offset) => values[offset.column] === null || (offset.isExposure && values[offset.column] <= 0));
+  if (unknown) {
+    return [h("p", { class: "warn" }, named(featureOf(view, unknown.column).label), ` must be a number${unknown.isExposure ? " > 0" : ""}.`)];
+  }
   const row = rowOf(view, values);
   const node = scorer.leaf(row), prediction = scorer.predict(row), raw = scorer.raw(row);
   const leaf = view.leaves.find((one) => one.node === node);
@@ -134,8 +139,9 @@ function showResult(view, scorer, values, choice, onRow, onLeaf) {
   onRow(row, scorer);
   const parts = contributions(view, scorer, row, leaf, output);
   const shares = new Map(scorer.shares(row).map((share) => [share.node, share.added[output]]));
+  const known = scorer.contributions(row).slice(scorer.model.nodes[node].terms.length).map((part) => part.added[output]);
   return [headline(view, prediction, raw, leaf), pathList(view, steps, values, leaf, shares, onLeaf),
-    story(view, leaf, parts, output), contributionTable(view, leaf, parts, raw[output], output, values)];
+    story(view, leaf, parts, output), contributionTable(view, leaf, parts, raw[output], output, values, known)];
 }
 
 function headline(view, prediction, raw, leaf) {
@@ -192,7 +198,7 @@ function heldText(view, values, leaf, column) {
 function contributions(view, scorer, row, leaf, output) {
   const added = new Array(row.length).fill(0);
   const terms = scorer.model.nodes[leaf.node].terms;
-  scorer.contributions(row).forEach((part, k) => { added[terms[k].column] = part.added[output]; });
+  scorer.contributions(row).slice(0, terms.length).forEach((part, k) => { added[terms[k].column] = part.added[output]; });
   return added
     .map((value, column) => ({ column: column, value: value - leaf.means[column][output] }))
     .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
@@ -218,11 +224,19 @@ function limitedBy(leaf, parts, output) {
   return high !== null && sum > high ? high - sum : 0;
 }
 
-function contributionTable(view, leaf, parts, raw, output, values) {
+/* What an offset is called: the column, or its logarithm, and its value. */
+function knownName(view, offset, values) {
+  const feature = featureOf(view, offset.column), name = named(feature.label, feature.name);
+  const value = h("span", { class: "quiet" }, " = ", plainNumber(values[offset.column]));
+  return offset.isExposure ? ["log(", name, value, ")"] : [name, value];
+}
+
+function contributionTable(view, leaf, parts, raw, output, values, known) {
   const shown = parts.slice(0, SHOWN_PARTS).filter((part) => part.value !== 0);
   const rest = parts.slice(SHOWN_PARTS).reduce((sum, part) => sum + part.value, 0);
   const limited = limitedBy(leaf, parts, output);
-  const largest = Math.max(...parts.map((part) => Math.abs(part.value)), Math.abs(limited));
+  const ofLeaf = known.reduce((sum, value) => sum - value, raw);
+  const largest = Math.max(...parts.map((part) => Math.abs(part.value)), Math.abs(limited), ...known.map(Math.abs));
   const text = inLine(Math.max(largest, Math.abs(leaf.raw[output]) / 100, Math.abs(raw) / 100));
   const line = (name, bar, value, kind) => h("tr", { class: kind || null }, h("td", { class: "what" }, name), h("td", { class: "wide" }, bar), h("td", { class: "number" }, value));
   const of = view.outputs[output] ? [" of ", named(view.outputs[output])] : null;
@@ -230,10 +244,12 @@ function contributionTable(view, leaf, parts, raw, output, values) {
     h("table", { class: "contributions" }, h("tbody", {},
       line("average inputs in this leaf", "", text(leaf.raw[output]), "total"),
       shown.map((part) => line([named(featureOf(view, part.column).label, featureOf(view, part.column).name),
-        h("span", { class: "quiet" }, " = ", h("bdi", {}, middle(cellText(view, values, part.column), 24)), heldText(view, values, leaf, part.column))],
+        h("span", { class: "quiet" }, " = ", h("bdi", {}, middle(cellText(view, values, part.column), 24)), heldText(view, values, leaf, part.column)),
+        h("span", { class: "quiet" }, featureOf(view, part.column).reason ? " · " + featureOf(view, part.column).reason : null)],
       signedBar(part.value, largest), text(part.value, true))),
       rest !== 0 ? line(`${parts.length - SHOWN_PARTS} others`, signedBar(rest, largest), text(rest, true)) : null,
-      limited !== 0 ? line(`limited to ${number(raw, 5)}`, signedBar(limited, largest), text(limited, true)) : null,
+      limited !== 0 ? line(`limited to ${number(ofLeaf, 5)}`, signedBar(limited, largest), text(limited, true)) : null,
+      known.map((value, k) => line(knownName(view, view.model.offsets[k], values), signedBar(value, largest), text(value, true))),
       line("score of this row", "", text(raw), "total"))),
     h("p", { class: "quiet" }, view.link + "."));
 }

@@ -202,8 +202,10 @@ def _parameter(value: Any, name: str) -> Any:
 
 
 def plain_model(model: FittedModel) -> PlainModel:
-    """A fitted model as plain Python objects, for exports."""
+    """A fitted model as plain Python objects, for scorers and exports."""
+    codes = _parameter(model.parameters.get("reason_codes"), "reason_codes")
     document = model_document(model)
+    document |= {"estimator": {"parameters": {"reason_codes": codes}}}
     return replace(plain.from_document(document), differences=plain.differences(document))
 
 

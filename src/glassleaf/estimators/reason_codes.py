@@ -1,0 +1,28 @@
+"""What reasons are called where they are filed: a code and a sentence per column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from glassleaf.errors import describe
+
+
+def check_reason_codes(given: Any, names: Sequence[str]) -> None:
+    """Raise unless every key is a column, and every value a code and a text."""
+    if given is None:
+        return
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"reason_codes={describe(given)} must be a dict from column names to pairs of a code"
+            " and a text."
+        )
+    for name, pair in given.items():
+        if name not in names:
+            raise ValueError(f"reason_codes names the column {name!r}, which X does not have.")
+        is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2
+        if not is_pair or not all(isinstance(text, str) for text in pair):
+            raise TypeError(
+                f"reason_codes of column {name!r} is {describe(pair)}; it must be a code and a"
+                ' text, such as ("R12", "Too many recent inquiries").'
+            )
