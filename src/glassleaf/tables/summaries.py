@@ -280,32 +280,32 @@ class CategorySummary:
 
 # A rate times its exposure is whole up to this share of it.
 _ROUNDED = 1e-9
+# Whole numbers of which none is smaller, but for zeros, are amounts.
+_SMALL_COUNT = 10.0
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Whether targets, or rates times their weights, are all whole numbers, and some of them 1."""
+    """Whether targets, or rates times their weights, are all whole, and the smallest above 0."""
 
     are_whole: bool
-    has_one: bool
+    smallest: float
 
     @property
     def are_counts(self) -> bool:
-        """Whether targets count something; amounts hardly are a single unit of money."""
-        return self.are_whole and self.has_one
+        """Whether targets count something; of amounts, none is a few units of money."""
+        return self.are_whole and self.smallest < _SMALL_COUNT
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(self.are_whole and other.are_whole, self.has_one or other.has_one)
+        return Counts(self.are_whole and other.are_whole, min(self.smallest, other.smallest))
 
 
 def find_counts(y: Floats, weight: Floats) -> Counts:
     """Of counts per exposure, the exposure is the weight."""
-    if (y == np.floor(y)).all():
-        return Counts(True, bool((y == 1).any()))
-    totals = y * weight
+    totals = y if (y == np.floor(y)).all() else y * weight
     away = np.abs(totals - np.round(totals))
-    is_whole = away <= _ROUNDED * np.maximum(np.abs(totals), 1.0)
-    return Counts(bool(is_whole.all()), bool((is_whole & (np.round(totals) == 1)).any()))
+    are_whole = bool((away <= _ROUNDED * np.maximum(np.abs(totals), 1.0)).all())
+    return Counts(are_whole, float(totals[totals > 0].min(initial=np.inf)))
 
 
 @dataclass(frozen=True)

@@ -405,3 +405,50 @@ def test_the_screen_says_both_shares(call: Call) -> None:
     said = call("fit", "t.csv", "--target", "y", "--weight", "w", *whole, *QUICK).stdout
     assert said.count("% of the weight") == 2
     assert "of the weight" not in call("fit", "t.csv", "--target", "y", *QUICK).stdout
+
+
+def claims(n: int = 800) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    age, years = rng.uniform(18, 80, n).round(1), rng.uniform(0.1, 1.0, n).round(3)
+    counts = rng.poisson(years * np.exp(-0.02 * age))
+    return {"age": age, "years": years, "y": counts}
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.parquet"])
+def test_an_exposure(call: Call, file: str) -> None:
+    table = pa.table(claims())
+    write_csv(Path("t.csv"), table)
+    pyarrow.parquet.write_table(table, "t.parquet")
+    given = ("--target", "y", "--exposure", "years", "--loss", "poisson", "--no-report")
+    streamed = ("--stream",) if file == "t.parquet" else ("--folds", "2")
+    found = call("fit", file, *given, *streamed)
+    assert "exposure  years" in found.stdout
+    assert "Every score then adds log(years)." in " ".join(found.stdout.split())
+    model = glassleaf.load("model.json")
+    X = table.select(["age", "years"])
+    rates = glassleaf.ModelTreeRegressor(loss="poisson").fit(X, claims()["y"], exposure="years")
+    np.testing.assert_allclose(model.predict(X), rates.predict(X), rtol=1e-6)
+    predicted = call("predict", "model.json", file, "--output", "p.csv")
+    assert predicted.exit_code == 0
+    from_file = np.loadtxt("p.csv", skiprows=1)
+    np.testing.assert_allclose(from_file, model.predict(X), rtol=1e-6)
+
+
+def test_wrong_exposures(call: Call) -> None:
+    write_csv(Path("t.csv"), pa.table(claims()))
+    start = ("fit", "t.csv", "--target", "y", *QUICK)
+    for words, said in (
+        (("--exposure", "year"), "no column 'year'"),
+        (("--exposure", "years", "--drop", "years"), "--drop names 'years', which is the exposure"),
+        (("--exposure", "years", "--task", "classification"), "--exposure is for numbers"),
+        (("--exposure", "years"), "exposure needs a loss with a log link"),
+        (("--loss", "quantile:2"), "quantile=2.0 must be a number between 0 and 1"),
+    ):
+        found = call(*start, *words, code=1 if said.startswith("exposure") else 2)
+        assert said in found.output
+
+
+def test_losses_with_a_number(call: Call) -> None:
+    write_csv(Path("t.csv"), pa.table(claims()))
+    call("fit", "t.csv", "--target", "y", "--task", "regression", "--loss", "tweedie:1.7", *QUICK)
+    assert glassleaf.load("model.json").loss == glassleaf.losses.Tweedie(1.7)
