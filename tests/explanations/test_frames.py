@@ -2,6 +2,7 @@
 
 import sys
 
+import needed
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,7 +72,7 @@ def test_what_validates_is_a_table_too(case):
 
 
 def test_polars_where_there_is_no_pandas(case, monkeypatch):
-    polars = pytest.importorskip("polars")
+    polars = needed.module("polars")
     model, X, _ = case
     found = reasons(model, X[:5], favorable="good")
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import logging
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -100,9 +101,9 @@ class ModelTree(Deployable, BaseEstimator):
 
     # --- fitting ---------------------------------------------------------------------------------
 
+    @abstractmethod
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Target, Floats]:
         """A table in memory with its target, and the weights of its rows."""
-        raise NotImplementedError
 
     def _fit_table(
         self,

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from glassleaf import checks as parameters
 from glassleaf.errors import describe
 from glassleaf.tables.cells import is_missing
+from glassleaf.tables.summaries import find_counts
 from glassleaf.tables.table import Table, select_columns
 
 Floats = NDArray[np.float64]
@@ -145,7 +146,10 @@ def check_numbers(given: Any, parameter: str) -> None:
 def are_counts(y: Floats) -> bool:
     """Whether targets look like counts: whole numbers, none below 0, and more than 0 and 1.
 
-    >>> are_counts(np.array([0.0, 3.0, 1.0])), are_counts(np.array([0.0, 1.0, 1.0]))
-    (True, False)
+    Amounts in whole units of money do not: none of them is small.
+
+    >>> [are_counts(np.array(y)) for y in ([0.0, 3.0, 1.0], [0.0, 1.0, 1.0], [250.0, 1200.0])]
+    [True, False, False]
     """
-    return bool((y >= 0).all() and (y == np.floor(y)).all() and y.max(initial=0.0) > 1)
+    is_known = bool((y >= 0).all() and y.max(initial=0.0) > 1)
+    return is_known and find_counts(y, np.ones_like(y)).are_counts
