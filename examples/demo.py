@@ -124,8 +124,7 @@ def show_tree(model: Any, max_terms: int | None = 6) -> None:
     if model.get_n_leaves() == 1:
         print(f"No split is significant ({model.significance:g}): one formula for all rows.\n")
     for line in model.export_text(max_terms).splitlines():
-        indent = " " * (len(line) - len(line.lstrip()))
-        print(textwrap.fill(line, WIDTH, subsequent_indent=indent + "    ") if line else "")
+        print(textwrap.fill(line, 100, subsequent_indent="    ") if len(line) > 100 else line)
 
 
 def heading(title: str, text: str) -> None:

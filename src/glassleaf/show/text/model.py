@@ -23,6 +23,8 @@ from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanat
 
 # Columns of the formula for all rows and of what differs, where they are text.
 _WIDTH = 100
+# Stands for a space at which no line may end.
+_HELD = "\ue000"
 
 
 def export_text(estimator: Any, max_terms: int | None = 6) -> str:
@@ -91,22 +93,38 @@ def postcard(explanation: ModelExplanation) -> list[str]:
     lines = []
     for text in root.texts:
         score, _, right = text.partition(" = ")
-        lines += _wrapped("", f"{score} of all {root.rows:,} rows = {right}")
+        lines += _wrapped("", f"{score} of all {root.rows:,} rows = ", right)
     for own in others:
-        text = f"{own.where} ({own.rows:,} rows): {'; '.join(own.texts)}"
-        lines += _wrapped("|   " * (own.depth - 1), text)
+        head = f"{own.where} ({own.rows:,} rows): "
+        lines += _wrapped("|   " * (own.depth - 1), head, "; ".join(own.texts))
     return lines
 
 
-def _wrapped(indent: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text,
+def _wrapped(indent: str, head: str, formula: str) -> list[str]:
+    """Lines that end between two summands of a formula, not within one."""
+    lines = textwrap.wrap(
+        head + _with_summands_held(formula),
         _WIDTH,
         initial_indent=indent,
         subsequent_indent=indent + "        ",
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_HELD, " ") for line in lines]
+
+
+def _with_summands_held(formula: str) -> str:
+    r"""A formula in which only the spaces before signs are spaces.
+
+    >>> _with_summands_held("2 + 3·max(0, x - 1) - 4·[city = New York]").split(" ")
+    ['2', '+\ue0003·max(0,\ue000x\ue000-\ue0001)', '-\ue0004·[city\ue000=\ue000New\ue000York]']
+    """
+    depth, out = 0, []
+    for k, character in enumerate(formula):
+        depth += (character in "([") - (character in ")]")
+        is_end = depth == 0 and formula[k + 1 : k + 3] in ("+ ", "- ")
+        out.append(_HELD if character == " " and not is_end else character)
+    return "".join(out)
 
 
 def _leaf(explanation: ModelExplanation, leaf: NodeExplanation, max_terms: int | None) -> list[str]:
