@@ -41,7 +41,7 @@ def passes(loss):
     left, right = (
         on_rows.RowModel(rng.normal(size=shape), rng.normal(size=loss.n_outputs)) for _ in range(2)
     )
-    sides = on_rows.BinSets(0, 0, np.array([1, 1, 1, 2, 2, 0], dtype=np.uint16), 0)
+    sides = on_rows.BinSegments(0, 0, np.array([1, 1, 1, 2, 2, 0], dtype=np.uint16), 0)
     everything = on_rows.Wanted(N_DENSE + N_SPARSE, squares=True, ranges=True)
     hinges = [on_rows.StoredHinge(place=1, source=0, at=0.2)]
     several = [

@@ -681,8 +681,8 @@ def test_many_names_are_checked_in_a_moment():
 def test_a_sparse_matrix_is_turned_into_rows_once(monkeypatch):
     X = table.SparseTable(sparse.random(100, 5, density=0.5, random_state=0))
     whole = table.raw_matrix(X, [table.Column(f"x{j}") for j in range(5)])
-    monkeypatch.setattr(table, "_PIECE_ROWS", 7)
-    pieces = table.raw_pieces(X, [table.Column(f"x{j}") for j in range(5)])
+    monkeypatch.setattr(table, "_SLICE_ROWS", 7)
+    pieces = table.raw_slices(X, [table.Column(f"x{j}") for j in range(5)])
     found = [next(pieces)[1]]
     by_rows = X._by_rows
     found += [piece for _, piece in pieces]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.errors import warn
-from glassleaf.tables.table import Table, raw_pieces
+from glassleaf.tables.table import Table, raw_slices
 from glassleaf.tables.targets import are_counts
 from glassleaf.tree.fitted import FittedModel
 
@@ -18,7 +18,7 @@ def warn_of_negative_counts(model: FittedModel, table: Table, y: NDArray[np.floa
     tree = model.tree
     n_negative = sum(
         int(np.count_nonzero(tree.raw(matrix, tree.apply(matrix)) < 0))
-        for _, matrix in raw_pieces(table, tree.columns)
+        for _, matrix in raw_slices(table, tree.columns)
     )
     if n_negative:
         warn(

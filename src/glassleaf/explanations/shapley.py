@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Patterns = NDArray[np.int64]
 
 # Rows handled at a time, so that their patterns and values stay small.
-_PIECE_ROWS = 4_096
+_SLICE_ROWS = 4_096
 # Features on a path up to which the tables of all patterns are made at once.
 _TABULATED_PATH = 7
 # One bit of a pattern per feature on a path.
@@ -252,7 +252,7 @@ class _Leaf:
 
 
 def _pieces(n_rows: int) -> list[slice]:
-    return [slice(start, start + _PIECE_ROWS) for start in range(0, n_rows, _PIECE_ROWS)]
+    return [slice(start, start + _SLICE_ROWS) for start in range(0, n_rows, _SLICE_ROWS)]
 
 
 def _path_tests(tree: Tree, path: tuple[Condition, ...]) -> tuple[NDArray[Any], ...]:

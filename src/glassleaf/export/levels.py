@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations import words
 from glassleaf.explanations.rules import all_rules, rule_text
-from glassleaf.export.pieces import added_at, pieces
+from glassleaf.export.broken_lines import added_at, straight_lines
 from glassleaf.tables.short_numbers import shortest_between
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.plain import PlainColumn, PlainModel, PlainSum, PlainTerm, leaf_numbers
@@ -89,7 +89,7 @@ def begins(model: PlainModel, part: Part) -> bool:
 
 
 def exact_parts(fitted: FittedModel, model: PlainModel) -> list[Part]:
-    """The parts with a level for every straight piece of a number."""
+    """The parts with a level for every straight line of a number."""
     return [
         _part(fitted, model, node, own, (tuple(_exact(model, term)) for term in own.terms))
         for node, own in _sums(model)
@@ -180,9 +180,9 @@ def _exact(model: PlainModel, term: PlainTerm) -> Iterator[Level]:
     if column.is_category:
         yield from _categories(column, term)
         return
-    for piece in pieces(column, term):
-        text = range_text(piece.above, piece.up_to) or "any number"
-        yield Level(term.column, text, piece.added, piece.per_unit, piece.above, piece.up_to)
+    for line in straight_lines(column, term):
+        text = range_text(line.above, line.up_to) or "any number"
+        yield Level(term.column, text, line.added, line.per_unit, line.above, line.up_to)
     yield _missing(column, term)
 
 

@@ -20,9 +20,9 @@ from typing import Any
 from glassleaf._version import __version__
 from glassleaf.checks import whole_number
 from glassleaf.errors import ExportError, describe
+from glassleaf.export.broken_lines import added_at, straight_lines
 from glassleaf.export.comments import in_comment
 from glassleaf.export.limits import portable_model
-from glassleaf.export.pieces import added_at, pieces
 from glassleaf.tree.coverage import NotCalibratedError, place_of
 from glassleaf.tree.favorable import direction
 from glassleaf.tree.fitted import fitted_model
@@ -622,13 +622,13 @@ class _Writer:
     def _bent(self, column: PlainColumn, term: PlainTerm) -> str:
         """Line and bends together: an expression cannot give the clamped value a name."""
         cell, cases = self._number(column), []
-        for piece in pieces(column, term):
-            way = cell if piece.above is None else f"({cell} - {_in_sum(piece.above)})"
-            line = number(piece.added)
-            if piece.per_unit:
-                line = f"{number(piece.per_unit)} * {way} + {_in_sum(piece.added)}"
-            test = "IS NOT NULL" if piece.up_to is None else f"<= {number(piece.up_to)}"
-            cases.append(f"WHEN {cell} {test} THEN {line}")
+        for line in straight_lines(column, term):
+            way = cell if line.above is None else f"({cell} - {_in_sum(line.above)})"
+            value = number(line.added)
+            if line.per_unit:
+                value = f"{number(line.per_unit)} * {way} + {_in_sum(line.added)}"
+            test = "IS NOT NULL" if line.up_to is None else f"<= {number(line.up_to)}"
+            cases.append(f"WHEN {cell} {test} THEN {value}")
         return f"CASE {' '.join(cases)} ELSE {number(added_at(column.fill, term))} END"
 
     def _value(self, column: PlainColumn) -> str:

@@ -17,7 +17,7 @@ from glassleaf.rows.backends import Backend
 from glassleaf.rows.plan import Plan
 from glassleaf.tables.binning import WHOLE
 from glassleaf.tables.short_numbers import to_digits
-from glassleaf.tables.table import Table, raw_pieces
+from glassleaf.tables.table import Table, raw_slices
 from glassleaf.tables.transforms import Distribution
 from glassleaf.tree.tree import Tree
 
@@ -127,7 +127,7 @@ def _total_loss(tree: Tree, table: Table, y: Floats, weight: Floats, loss: Loss)
     """The loss of a finished tree on some rows, in the units in which it was fitted."""
     center, scale = loss.target_units(y, weight) if loss.link == "identity" else (0.0, 1.0)
     total = 0.0
-    for rows, matrix in raw_pieces(table, tree.columns):
+    for rows, matrix in raw_slices(table, tree.columns):
         raw = (tree.raw(matrix, tree.apply(matrix)) - center) / scale
         given = raw.ravel() if loss.n_outputs == 1 else raw
         value, _, _ = loss.derivatives((y[rows] - center) / scale, given, with_hessian=False)

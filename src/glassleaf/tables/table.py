@@ -32,7 +32,7 @@ MISSING = -1  # code of a missing category while learning; NaN in a raw matrix
 UNKNOWN = -1.0  # a category that training never saw, in a raw matrix
 
 # Rows per piece when predicting: large enough to amortize a call, small enough for any memory.
-_PIECE_ROWS = 65_536
+_SLICE_ROWS = 65_536
 # Beyond this, two whole numbers may be the same float.
 _LARGEST_WHOLE = 2.0**53
 
@@ -406,12 +406,12 @@ def _known_codes(found: Labels, column: Column) -> Floats:
     return translation[found.codes]
 
 
-def raw_pieces(table: Table, columns: Sequence[Column]) -> Iterator[tuple[slice, Floats]]:
+def raw_slices(table: Table, columns: Sequence[Column]) -> Iterator[tuple[slice, Floats]]:
     """``raw_matrix`` a bounded number of rows at a time."""
-    for start in range(0, table.n_rows, _PIECE_ROWS):
-        stop = min(start + _PIECE_ROWS, table.n_rows)
-        piece = table if stop - start == table.n_rows else table.take(slice(start, stop))
-        yield slice(start, stop), raw_matrix(piece, columns)
+    for start in range(0, table.n_rows, _SLICE_ROWS):
+        stop = min(start + _SLICE_ROWS, table.n_rows)
+        part = table if stop - start == table.n_rows else table.take(slice(start, stop))
+        yield slice(start, stop), raw_matrix(part, columns)
 
 
 def select_columns(table: Table, chosen: Any, parameter: str) -> NDArray[np.bool_]:

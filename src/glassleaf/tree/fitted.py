@@ -15,7 +15,7 @@ from glassleaf import _kernels, checks
 from glassleaf.errors import GlassleafError, describe
 from glassleaf.losses import Loss
 from glassleaf.tables.reading import check_columns, read_table
-from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_pieces
+from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_slices
 from glassleaf.tree.calibration import Intervals, Scaling
 from glassleaf.tree.offset import given_numbers
 from glassleaf.tree.path import Path
@@ -178,7 +178,7 @@ class FittedModel:
 
     def _pieces(self, table: Table) -> Iterator[tuple[slice, Floats]]:
         """The raw matrix of a table, a bounded number of rows at a time."""
-        for rows, matrix in raw_pieces(table, self.tree.columns[: table.n_columns]):
+        for rows, matrix in raw_slices(table, self.tree.columns[: table.n_columns]):
             yield rows, self._extended(matrix)
 
     def apply(self, X: Any) -> NDArray[np.int64]:

@@ -369,7 +369,7 @@ def test_sums_of_segments_are_those_of_their_rows(rng, loss, n_sparse):
     before = dense.copy()
     coef = rng.normal(size=(loss.n_outputs, 3 + n_sparse))
     intercept = rng.normal(size=loss.n_outputs)
-    sets = on_rows.BinSets(0, 7, segment_of_bin, 0)
+    sets = on_rows.BinSegments(0, 7, segment_of_bin, 0)
     model = on_rows.RowModel(coef, intercept)
     sums = on_rows.segment_sums(rows, on_rows.SegmentTask(5, sets, 4, model, loss))
     x = np.column_stack([dense, plain, np.ones(n)])
@@ -401,7 +401,7 @@ def test_a_column_that_is_constant_in_a_set_of_many_rows_does_not_vary_there():
     rows = on_rows.Rows(
         dense, nothing, 0, np.ones(n), np.ones(n), [block], {0: (0, n)}, np.zeros((n, 2))
     )
-    sets = on_rows.BinSets(0, 0, np.array([0, 1], dtype=np.uint16), 0)
+    sets = on_rows.BinSegments(0, 0, np.array([0, 1], dtype=np.uint16), 0)
     model = on_rows.RowModel(np.ones((1, 2)), np.zeros(1))
     sums = on_rows.segment_sums(rows, on_rows.SegmentTask(0, sets, 2, model, SquaredError()))
     size, moments = sums.statistics[:, :1], sums.statistics[:, 2:].reshape(2, 4, 2)

@@ -70,7 +70,7 @@ class _Near:
     """
 
     movable: Movable
-    sides: on_rows.BinSets
+    sides: on_rows.BinSegments
     place: int
     center: float
     knots: Knots | None
@@ -98,7 +98,10 @@ def move_borders(
     for movable in chosen:
         split, place = movable.split, _dense_place(layout, terms, movable.split)
         if place >= 0:
-            sides, knots = split.sets(_sides_near(movable.gains, split)), terms.knots(split.column)
+            sides, knots = (
+                split.segments(_sides_near(movable.gains, split)),
+                terms.knots(split.column),
+            )
             near.append(_Near(movable, sides, place, abs(layout.center[place]), knots))
     near = [own for own in near if own.movable.gains.count[own.is_near].sum() <= _TOO_MANY_ROWS]
     tasks = [

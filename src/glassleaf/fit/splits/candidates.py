@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from glassleaf.rows.passes import BinSets
+from glassleaf.rows.passes import BinSegments
 from glassleaf.tables.binning import FeatureBins
 from glassleaf.tables.cells import ANY_NUMBER
 from glassleaf.tables.short_numbers import n_digits, shortest_between
@@ -62,9 +62,9 @@ class Split:
     p_value: float = np.nan
     border: Border | None = None
 
-    def sets(self, of_bin: NDArray[np.uint16]) -> BinSets:
-        """Sets of rows, given what is said of every bin of the split's feature."""
-        return BinSets(self.block, self.first_bin, of_bin, int(of_bin[self.default_bin]))
+    def segments(self, of_bin: NDArray[np.uint16]) -> BinSegments:
+        """Segments of rows, given by a code for every bin of the split's feature."""
+        return BinSegments(self.block, self.first_bin, of_bin, int(of_bin[self.default_bin]))
 
 
 @dataclass(frozen=True)

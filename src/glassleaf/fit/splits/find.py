@@ -248,6 +248,6 @@ def route(backend: Backend, nodes: Sequence[Node]) -> None:
         if split.border is not None:
             side_of_bin[split.border.near_bin] = on_rows.NEITHER
             place, last_left = split.border.place, split.border.last_left
-        sides = split.sets(side_of_bin)
+        sides = split.segments(side_of_bin)
         tasks.append(on_rows.RouteTask(node.id, node.children, sides, place, last_left))
     backend.each(on_rows.route, tasks)

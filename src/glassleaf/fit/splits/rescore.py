@@ -81,13 +81,13 @@ def best_rescored(
     for node in nodes:
         for _, group in groupby(node.splits, key=lambda split: split.column):
             splits = list(group)
-            sets, members = _segments(splits)
+            bins, members = _segments(splits)
             model = models.at_rows(node.model)
-            tasks.append(on_rows.SegmentTask(node.node, sets, members.shape[1], model, loss))
-            groups[node.node, sets.feature] = (node.model, splits, members)
+            tasks.append(on_rows.SegmentTask(node.node, bins, members.shape[1], model, loss))
+            groups[node.node, bins.feature] = (node.model, splits, members)
 
     def score(task: on_rows.SegmentTask, segments: on_rows.SegmentSums) -> Sides:
-        return _best_sides(models, *groups[task.node, task.sets.feature], segments)
+        return _best_sides(models, *groups[task.node, task.bins.feature], segments)
 
     found: dict[int, list[Sides]] = {node.node: [] for node in nodes}
     for task, sides in zip(
@@ -160,7 +160,7 @@ def _with_chance(sides: Sides, p_value: float) -> Sides:
     return replace(sides, split=replace(sides.split, p_value=p_value))
 
 
-def _segments(splits: Sequence[Split]) -> tuple[on_rows.BinSets, Floats]:
+def _segments(splits: Sequence[Split]) -> tuple[on_rows.BinSegments, Floats]:
     """Bins that are on the same side of every candidate need not be told apart.
 
     Returns the segments, and which of them are on the left of every candidate.
@@ -172,7 +172,7 @@ def _segments(splits: Sequence[Split]) -> tuple[on_rows.BinSets, Floats]:
         number = (segment << _DIGITS) + (1 << np.arange(len(own))) @ own
         _, representative, segment = np.unique(number, return_index=True, return_inverse=True)
     return (
-        splits[0].sets(segment.astype(np.uint16)),
+        splits[0].segments(segment.astype(np.uint16)),
         sides[:, representative].astype(np.float64),
     )
 

@@ -60,8 +60,8 @@ def robust_chances(
     tasks = []
     for own, contrast in zip(candidates, contrasts, strict=True):
         side = np.where(own.split.left_of_bin, on_rows.LEFT, on_rows.RIGHT).astype(np.uint16)
-        sets = own.split.sets(side)
-        tasks.append(on_rows.ScatterTask(own.node, sets, contrast.models, loss))
+        sides = own.split.segments(side)
+        tasks.append(on_rows.ScatterTask(own.node, sides, contrast.models, loss))
     found = backend.sum(on_rows.group_scatter if is_grouped else on_rows.row_scatter, tasks)
     return [_chance(*given) for given in zip(candidates, contrasts, found, strict=True)]
 

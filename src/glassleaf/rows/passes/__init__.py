@@ -9,7 +9,7 @@ Passes marked ``in_slices`` may run on slices of these rows (see ``rows.slices``
 a ``span``.
 
 There is a module per kind of pass: ``models`` (loss, gradient, Hessian; ``segments`` has them of
-several sets of rows at once, ``scatter`` how gradients vary), ``bins`` (sums per bin) and
+several segments of rows at once, ``scatter`` how gradients vary), ``bins`` (sums per bin) and
 ``routing``. ``data`` are the rows themselves, ``statistics`` what is known of them before their
 model, ``hinges`` columns made of others, ``custom`` the passes of models of your own.
 
@@ -45,7 +45,7 @@ from glassleaf.rows.passes.data import (
     LEFT,
     NEITHER,
     RIGHT,
-    BinSets,
+    BinSegments,
     ClipTask,
     NodeTask,
     Rows,
@@ -124,7 +124,7 @@ __all__ = [
     "FoldSums",
     "FoldTask",
     "fold_sums",
-    "BinSets",
+    "BinSegments",
     "BinSums",
     "BinTask",
     "BorderRows",

@@ -52,10 +52,10 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class BinSets:
-    """Which of several sets the rows in every bin of a feature belong to.
+class BinSegments:
+    """The segment that the rows in every bin of a feature belong to.
 
-    ``default`` is the set of rows whose bin is not stored.
+    ``default`` is the segment of rows whose bin is not stored.
     """
 
     block: int
@@ -82,12 +82,12 @@ def column_work(rows: Rows) -> float:
     return rows.n_dense + _ENTRY_WORK * rows.n_entries
 
 
-def sets_of_rows(rows: Rows, start: int, stop: int, sets: BinSets) -> NDArray[np.uint16]:
-    """The set of every row from ``start`` on."""
+def segments_of_rows(rows: Rows, start: int, stop: int, bins: BinSegments) -> NDArray[np.uint16]:
+    """The segment of every row from ``start`` on."""
     out = np.empty(stop - start, dtype=np.uint16)
-    given = rows.blocks[sets.block]
+    given = rows.blocks[bins.block]
     _kernels.find_segments(
-        given.ptr, given.idx, start, stop, sets.of_bin, sets.first_bin, sets.default, out
+        given.ptr, given.idx, start, stop, bins.of_bin, bins.first_bin, bins.default, out
     )
     return out
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from glassleaf.rows.passes.data import LEFT, NEITHER, BinSets, Rows, sets_of_rows
+from glassleaf.rows.passes.data import LEFT, NEITHER, BinSegments, Rows, segments_of_rows
 
 
 class RouteTask(NamedTuple):
@@ -17,7 +17,7 @@ class RouteTask(NamedTuple):
 
     node: int
     children: tuple[int, int]
-    sides: BinSets
+    sides: BinSegments
     place: int
     last_left: float
 
@@ -25,7 +25,7 @@ class RouteTask(NamedTuple):
 def route(rows: Rows, task: RouteTask) -> None:
     """Send the node's rows to its children, left ones first, keeping their order otherwise."""
     start, stop = rows.spans.pop(task.node)
-    side = sets_of_rows(rows, start, stop, task.sides)
+    side = segments_of_rows(rows, start, stop, task.sides)
     to_left = side == LEFT
     if (task.sides.of_bin == NEITHER).any():
         to_left |= (side == NEITHER) & (rows.dense[start:stop, task.place] <= task.last_left)

@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.losses import Loss
-from glassleaf.rows.passes.data import LEFT, RIGHT, BinSets, Rows, Span, copy_rows, sets_of_rows
+from glassleaf.rows.passes.data import (
+    LEFT,
+    RIGHT,
+    BinSegments,
+    Rows,
+    Span,
+    copy_rows,
+    segments_of_rows,
+)
 from glassleaf.rows.passes.models import (
     RowModel,
     derivative_work,
@@ -50,7 +58,7 @@ class ScatterTask(NamedTuple):
     """A node, the sides of a split of it, and the model of each at which gradients are taken."""
 
     node: int
-    sides: BinSets
+    sides: BinSegments
     models: tuple[RowModel, RowModel]
     loss: Loss
     span: Span | None = None
@@ -102,7 +110,7 @@ def group_scatter(rows: Rows, task: ScatterTask) -> Scatter:
 
 def _sides(rows: Rows, task: ScatterTask) -> tuple[int, tuple[Places, Places]]:
     start, stop = rows.span_of(task)
-    side = sets_of_rows(rows, start, stop, task.sides)
+    side = segments_of_rows(rows, start, stop, task.sides)
     return start, (np.flatnonzero(side == LEFT), np.flatnonzero(side == RIGHT))
 
 

@@ -1,4 +1,4 @@
-"""Sums of pass one over sets of a node's rows, given by bins of a feature; rows near a border."""
+"""Sums over segments of a node's rows, given by bins of a feature; rows near a border."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from glassleaf.rows.passes.data import (
     LEFT,
     NEITHER,
     RIGHT,
-    BinSets,
+    BinSegments,
     Rows,
     Span,
     column_work,
     copy_rows,
-    sets_of_rows,
+    segments_of_rows,
 )
 from glassleaf.rows.passes.models import (
     ModelSums,
@@ -36,16 +36,16 @@ from glassleaf.rows.slices import in_slices
 
 Floats = NDArray[np.float64]
 
-# Work, in units of a dense column of a row: to find a row's set, and to begin with a set of rows.
+# Work, in units of a dense column of a row: to find a row's segment, and to begin with a segment.
 COPY_WORK = 60.0
-_SET_WORK = 200_000.0
+_SEGMENT_WORK = 200_000.0
 
 
 @dataclass(frozen=True)
 class SegmentSums:
-    """Statistics of several sets of rows, and sums at given parameters; the first axis is the set.
+    """Statistics of segments, and sums at given parameters; the first axis is the segment.
 
-    The other axes are those of ``ModelSums``. Models of the sets, and of unions of them, can be
+    The other axes are those of ``ModelSums``. Models of the segments, and of unions of them, can be
     fitted from these.
     """
 
@@ -63,7 +63,7 @@ class SegmentSums:
         )
 
     def beside(self, other: SegmentSums) -> SegmentSums:
-        """The sums of these sets, then those of others."""
+        """The sums of these segments, then those of others."""
         return SegmentSums(
             np.concatenate([self.statistics, other.statistics]),
             np.concatenate([self.loss, other.loss]),
@@ -72,7 +72,7 @@ class SegmentSums:
         )
 
     def combined(self, members: Floats) -> SegmentSums:
-        """Sums over combinations of the sets: each has a row that says how often a set counts."""
+        """Sums over combinations of segments: each has a row that says how often one counts."""
 
         def add(sums: Floats) -> Floats:
             flat = members @ sums.reshape(len(sums), -1)
@@ -83,22 +83,22 @@ class SegmentSums:
         )
 
     def take(self, which: Sequence[int]) -> SegmentSums:
-        """The sums of some of the sets."""
+        """The sums of some of the segments."""
         return SegmentSums(
             self.statistics[which], self.loss[which], self.gradient[which], self.hessian[which]
         )
 
     def of(self, index: int) -> ModelSums:
-        """The sums of one set."""
+        """The sums of one segment."""
         return ModelSums(float(self.loss[index]), self.gradient[index], self.hessian[index])
 
 
 class SegmentTask(NamedTuple):
-    """A node, sets of its rows, and the model at whose parameters they are summed."""
+    """A node, segments of its rows, and the model at whose parameters they are summed."""
 
     node: int
-    sets: BinSets
-    n_sets: int
+    bins: BinSegments
+    n_segments: int
     model: RowModel
     loss: Loss
     span: Span | None = None
@@ -110,18 +110,18 @@ def _row_work(rows: Rows, task: SegmentTask) -> float:
 
 
 def _slice_work(rows: Rows, task: SegmentTask) -> float:
-    return task.n_sets * (_SET_WORK + matrix_work(rows, task.loss))
+    return task.n_segments * (_SEGMENT_WORK + matrix_work(rows, task.loss))
 
 
 @in_slices(_row_work, _slice_work)
 def segment_sums(rows: Rows, task: SegmentTask) -> SegmentSums:
-    """Statistics, loss, gradient and Hessian of sets of a node's rows, by a feature's bins."""
+    """Statistics, loss, gradient and Hessian of segments of a node's rows, by a feature's bins."""
     start, stop = rows.span_of(task)
-    set_of_row = sets_of_rows(rows, start, stop, task.sets)
-    order = np.argsort(set_of_row, kind="stable")
-    ends = np.cumsum([0, *np.bincount(set_of_row, minlength=task.n_sets)])
+    segment_of_row = segments_of_rows(rows, start, stop, task.bins)
+    order = np.argsort(segment_of_row, kind="stable")
+    ends = np.cumsum([0, *np.bincount(segment_of_row, minlength=task.n_segments)])
     places = [order[first:last] for first, last in pairwise(ends)]
-    return _sums_of_sets(rows, start, places, task.model, task.loss)
+    return _sums_of_segments(rows, start, places, task.model, task.loss)
 
 
 class MovedTask(NamedTuple):
@@ -132,7 +132,7 @@ class MovedTask(NamedTuple):
     """
 
     node: int
-    sides: BinSets
+    sides: BinSegments
     place: int
     last_left: float
     model: RowModel
@@ -140,17 +140,17 @@ class MovedTask(NamedTuple):
     span: Span | None = None
 
 
-@in_slices(row_work=lambda rows, task: COPY_WORK, slice_work=lambda rows, task: 2 * _SET_WORK)
+@in_slices(row_work=lambda rows, task: COPY_WORK, slice_work=lambda rows, task: 2 * _SEGMENT_WORK)
 def moved_sums(rows: Rows, task: MovedTask) -> SegmentSums:
     """Sums of the rows that a new border moves from right to left, and from left to right."""
     start, stop = rows.span_of(task)
-    side = sets_of_rows(rows, start, stop, task.sides)
+    side = segments_of_rows(rows, start, stop, task.sides)
     is_left = rows.dense[start:stop, task.place] <= task.last_left
     places = [np.flatnonzero((side == RIGHT) & is_left), np.flatnonzero((side == LEFT) & ~is_left)]
-    return _sums_of_sets(rows, start, places, task.model, task.loss)
+    return _sums_of_segments(rows, start, places, task.model, task.loss)
 
 
-def _sums_of_sets(
+def _sums_of_segments(
     rows: Rows, start: int, places: Sequence[NDArray[np.intp]], model: RowModel, loss: Loss
 ) -> SegmentSums:
     statistics, sums = [], []
@@ -188,7 +188,7 @@ class BorderTask(NamedTuple):
     """A node, the sides of the bins near a border, its dense column, and the models beside it."""
 
     node: int
-    sides: BinSets
+    sides: BinSegments
     place: int
     left: RowModel
     right: RowModel
@@ -200,7 +200,7 @@ class BorderTask(NamedTuple):
 def border_rows(rows: Rows, task: BorderTask) -> BorderRows:
     """The rows in bins on either side of a border, with their dense column ``place``."""
     start, stop = rows.span_of(task)
-    side = sets_of_rows(rows, start, stop, task.sides)
+    side = segments_of_rows(rows, start, stop, task.sides)
     near = np.flatnonzero(side != NEITHER)
     own = copy_rows(rows, start, near)
     on_left, _, _ = derivatives(own, 0, len(near), task.left, task.loss)

@@ -1,4 +1,4 @@
-"""Columns of every form as straight pieces, against the scorer's own way to the same numbers."""
+"""Columns of every form as straight lines, against the scorer's own way to the same numbers."""
 
 from math import inf, nextafter
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassleaf.export.pieces import pieces
+from glassleaf.export.broken_lines import straight_lines
 from glassleaf.tree.plain import PlainColumn, PlainTerm
 from glassleaf.tree.scorer import interpolated
 
@@ -31,10 +31,10 @@ def term_of(bends, low, high, slope=1.0):
 
 
 def at(found, value):
-    """What the first piece that holds adds."""
-    piece = next(p for p in found if p.up_to is None or value <= p.up_to)
-    assert piece.above is None or value >= piece.above
-    return piece.added + piece.per_unit * (value - (piece.above or 0.0))
+    """What the first line that holds adds."""
+    line = next(p for p in found if p.up_to is None or value <= p.up_to)
+    assert line.above is None or value >= line.above
+    return line.added + line.per_unit * (value - (line.above or 0.0))
 
 
 def expected(column, term, value):
@@ -44,11 +44,11 @@ def expected(column, term, value):
 
 
 def check(column, term):
-    found = pieces(column, term)
+    found = straight_lines(column, term)
     assert found[0].above is None and found[-1].up_to is None
     for one, following in zip(found, found[1:], strict=False):
         assert one.up_to == following.above and (one.above is None or one.above < one.up_to)
-    ends = [piece.up_to for piece in found[:-1]]
+    ends = [line.up_to for line in found[:-1]]
     for value in [*ends, *np.linspace(-20, 20, 81).tolist()]:
         np.testing.assert_allclose(at(found, value), expected(column, term, value), atol=1e-12)
     return found
@@ -56,13 +56,13 @@ def check(column, term):
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.just(()) | POINTS, BENDS, LIMITS, GRID)
-def test_pieces_are_the_broken_line_of_the_clamped_transform(knots, bends, limits, slope):
+def test_lines_are_the_broken_line_of_the_clamped_transform(knots, bends, limits, slope):
     check(column_of(knots), term_of(bends, *limits, slope))
 
 
 @pytest.mark.parametrize("knots", [(), ((-1e-9, -4.0), (1e-9, 4.0)), ((0.0, 0.0), (4.0, 4.0))])
 def test_a_clamp_within_rounding_of_a_bend(knots):
-    """Their places on a steep transform are the same number: no piece has a width of zero."""
+    """Their places on a steep transform are the same number: no line has a width of zero."""
     bends = ((0.5, (1.0,)), (1.0, (2.0,)), (3.0, (-1.0,)))
     for low in (0.5, nextafter(0.5, 1), nextafter(0.5, 0), 1.0, nextafter(1.0, 2)):
         check(column_of(knots), term_of(bends, low, nextafter(3.0, 2)))

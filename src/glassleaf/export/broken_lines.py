@@ -1,7 +1,7 @@
-"""What a number adds in a leaf as straight pieces, where one is written per line.
+"""What a number adds in a leaf as straight lines, where one is written per line.
 
 The term of a column in a leaf is its transform within the clamps; what it adds is a broken line of
-that. Together they are piecewise linear in the value: every piece ends where one of them bends.
+that. Together they are piecewise linear in the value: every line ends where one of them bends.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from glassleaf.tree.plain import PlainColumn, PlainTerm, Points
 
 
 @dataclass(frozen=True)
-class Piece:
+class StraightLine:
     """From ``above`` (None: from the lowest number) up to ``up_to`` (None: to the highest).
 
     There a number adds ``added + per_unit * (value - above)``, where ``above`` counts as 0 if it is
@@ -27,8 +27,8 @@ class Piece:
     per_unit: float
 
 
-def pieces(column: PlainColumn, term: PlainTerm) -> list[Piece]:
-    """The pieces of a column by its term of one score, from low to high."""
+def straight_lines(column: PlainColumn, term: PlainTerm) -> list[StraightLine]:
+    """The lines of a column by its term of one score, from low to high."""
     slope = sum(term.slope)
     inside = [at for at, _ in term.bends if term.low < at < term.high]
     levels = [z for z in (term.low, *inside, term.high) if isfinite(z)]
@@ -36,7 +36,7 @@ def pieces(column: PlainColumn, term: PlainTerm) -> list[Piece]:
     own = column.knots or [(z, z) for z in levels]
     points = dict(_crossings(column.knots, levels)) | dict(own)
     if not points:
-        return [Piece(None, None, 0.0, slope)]
+        return [StraightLine(None, None, 0.0, slope)]
     known = [(x, added_at(z, term)) for x, z in sorted(points.items())]
     is_open_below = not column.knots and term.low == -inf
     is_open_above = not column.knots and term.high == inf
@@ -47,12 +47,12 @@ def pieces(column: PlainColumn, term: PlainTerm) -> list[Piece]:
     (first, below), (last, above) = known[0], known[-1]
     slope_above = slope + sum(bend for _, (bend,) in term.bends)
     return [
-        Piece(None, first, *((0.0, slope) if is_open_below else (below, 0.0))),
+        StraightLine(None, first, *((0.0, slope) if is_open_below else (below, 0.0))),
         *(
-            Piece(x0, x1, added, (following - added) / (x1 - x0))
+            StraightLine(x0, x1, added, (following - added) / (x1 - x0))
             for (x0, added), (x1, following) in zip(known, known[1:], strict=False)
         ),
-        Piece(last, None, above, slope_above if is_open_above else 0.0),
+        StraightLine(last, None, above, slope_above if is_open_above else 0.0),
     ]
 
 
