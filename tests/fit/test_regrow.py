@@ -57,3 +57,12 @@ def test_weights_are_those_of_a_fit(rng, max_numbers):
     raw = found.raw(X, found.apply(X))[:, 0]
     np.testing.assert_allclose(raw, expected.predict(X), atol=0.02 * y.std())
     assert found.n_samples[0] == np.count_nonzero(factor)
+
+
+def test_trees_do_not_depend_on_threads(rng):
+    X, y = table(rng)
+    model = ModelTreeRegressor(max_numbers=None).fit(X, y)
+    one = given(model, X, y)
+    three = one._replace(settings=replace(one.settings, n_threads=3))
+    factors = [rng.integers(0, 3, size=len(y)).astype(float) for _ in range(20)]
+    assert list(regrow(*three, factors)) == list(regrow(*one, factors))

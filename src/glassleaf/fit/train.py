@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +44,10 @@ Floats = NDArray[np.float64]
 _MUCH_DISPERSED = 10.0
 # Cells of a table below which one thread is faster than several: they would wait to be woken.
 _FEW_CELLS = 100_000
+# Cells of all tables on which trees grow at the same time: each has a copy of the rows.
+_MANY_CELLS = 50_000_000
+# Resamples that are drawn at a time, for each thread.
+_PER_THREAD = 5
 # What the sums of all leaves and folds may take before short models are not learned unasked.
 _MOST_BYTES = 2e9
 
@@ -102,13 +108,21 @@ def regrow(
     with LocalBackend(part, settings.n_threads) as backend:
         plan = _built(backend, names, roles, settings)
         rows = backend.shard
-        for factor in factors:
-            backend.shard = resampled(rows, factor)
+    n_at_once = max(1, min(settings.n_threads, _MANY_CELLS // (table.n_rows * len(names))))
+    n_threads = settings.n_threads // n_at_once
+
+    def grown(factor: Floats) -> Tree:
+        with LocalBackend(resampled(rows, factor), n_threads) as backend:
             own = replace(plan, n_rows=len(backend.shard.weight))
             tree = _grown(backend, own, roles, settings, learn_step).tree
-            if settings.coef_digits is not None:
-                tree, _ = rounded(tree, settings.coef_digits, table, y, weight, settings.loss)
-            yield tree
+        if settings.coef_digits is None:
+            return tree
+        return rounded(tree, settings.coef_digits, table, y, weight, settings.loss)[0]
+
+    left = iter(factors)
+    with ThreadPoolExecutor(n_at_once) as pool:
+        while some := list(islice(left, _PER_THREAD * n_at_once)):
+            yield from pool.map(grown, some)
 
 
 def _built(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Plan:
