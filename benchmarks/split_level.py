@@ -1,11 +1,13 @@
 """How often a tree splits where no split is true, and where one is.
 
-    python -m benchmarks.split_level [--runs 400] [--only level|power]
+    python -m benchmarks.split_level [--runs 400] [--only level|harder|power] [--tests robust ...]
+                                     [--design NAME]
 
 The level is the share of fits (defaults, one split at most) that split though one linear model is
-right; it should be at most 0.05. The power is that share where a split is true, beside the sup-LM
-test (Andrews 1993; as in model-based recursive partitioning) of the plain model's gradients with
-Bonferroni's correction over the columns. Its critical values are simulated.
+right; it should be at most 0.05. "Harder" tables are those that one does not think of first: many
+columns, few rows, groups of unequal sizes, weights, gaps. The power is that share where a split is
+true, beside the sup-LM test (Andrews 1993; as in model-based recursive partitioning) of the plain
+model's gradients with Bonferroni's correction over the columns. Its critical values are simulated.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 
@@ -32,12 +35,13 @@ TRIMMED = 0.1
 
 @dataclass(frozen=True)
 class Sample:
-    """Columns, target, the name of the loss, and which rows are of one subject."""
+    """Columns, target, the name of the loss, which rows are of one subject, and weights."""
 
-    X: Floats
+    X: Any
     y: NDArray[Any]
     loss: str = "squared_error"
     groups: NDArray[np.int64] | None = None
+    weight: Floats | None = None
 
     def splits(self, **given: Any) -> bool:
         """Whether a tree of one split at most splits."""
@@ -46,7 +50,8 @@ class Sample:
             model: Any = ModelTreeClassifier(**settings)
         else:
             model = ModelTreeRegressor(loss=self.loss, **settings)
-        return bool(model.fit(self.X, self.y, groups=self.groups).get_n_leaves() > 1)
+        model.fit(self.X, self.y, sample_weight=self.weight, groups=self.groups)
+        return bool(model.get_n_leaves() > 1)
 
 
 # --- no split is true ----------------------------------------------------------------------------
@@ -110,6 +115,139 @@ LEVEL: dict[str, Callable[[Rng], Sample]] = {
     "counts with dispersion 2": _counts(2),
     "counts with dispersion 4": _counts(4),
     "three rows per subject": _subjects,
+}
+
+
+# --- no split is true, and it is harder to see ---------------------------------------------------
+
+
+def _other_spread(rng: Rng) -> Sample:
+    """The spread depends on a column that says nothing else."""
+    X, score = _columns(rng)
+    extra = rng.normal(size=(len(X), 1))
+    spread = np.exp(0.7 * extra[:, 0])
+    return Sample(np.hstack([X, extra]), score + spread * rng.normal(size=len(X)))
+
+
+def _unequal_groups(rng: Rng) -> Sample:
+    """Runs of 1 to 30 rows; noise and one column remember the row before, others are the run's."""
+    size = np.minimum(rng.geometric(0.15, size=1000), 30)
+    group = np.repeat(np.arange(len(size)), size)[:1000]
+    X = rng.normal(size=(1000, N_COLUMNS))[group]
+    X[:, -1] = _remembering(rng, group)
+    score = X @ rng.normal(scale=0.5, size=N_COLUMNS)
+    return Sample(X, score + _remembering(rng, group), groups=group)
+
+
+def _remembering(rng: Rng, group: NDArray[np.int64], memory: float = 0.8) -> Floats:
+    """Noise of the first order of autoregression within each group, of variance 1."""
+    out = rng.normal(size=len(group))
+    for row in range(1, len(out)):
+        if group[row] == group[row - 1]:
+            out[row] = memory * out[row - 1] + np.sqrt(1 - memory**2) * out[row]
+    return out
+
+
+def _few_groups(rng: Rng) -> Sample:
+    """Thirty groups of twenty rows."""
+    group = np.repeat(np.arange(30), 20)
+    X = rng.normal(size=(30, N_COLUMNS))[group] + rng.normal(size=(600, N_COLUMNS))
+    score = X @ rng.normal(scale=0.5, size=N_COLUMNS)
+    return Sample(X, score + rng.normal(size=30)[group] + rng.normal(size=600), groups=group)
+
+
+def _grouped_classes(rng: Rng) -> Sample:
+    """Five outcomes per subject that go together, each by itself logistic."""
+    subject = np.repeat(np.arange(200), 5)
+    X = rng.normal(size=(200, N_COLUMNS))[subject]
+    X[:, -1] = rng.normal(size=1000)
+    score = X @ rng.normal(scale=0.5, size=N_COLUMNS)
+    shared = np.sqrt(0.5) * (rng.normal(size=200)[subject] + rng.normal(size=1000))
+    return Sample(X, (ndtr(shared) < expit(score)).astype(int), "log_loss", subject)
+
+
+def _zero_inflated(rng: Rng) -> Sample:
+    X, score = _columns(rng)
+    y = rng.poisson(np.exp(1 + score / 2)) * (rng.random(len(X)) < 0.5)
+    return Sample(X, y.astype(float), "poisson")
+
+
+def _rare_classes(rng: Rng) -> Sample:
+    X, score = _columns(rng)
+    return Sample(X, (score - 3.5 + rng.logistic(size=len(X)) > 0).astype(int), "log_loss")
+
+
+def _many_columns(rng: Rng) -> Sample:
+    X = rng.normal(size=(1000, 50))
+    return Sample(X, X[:, :5].sum(axis=1) / 2 + rng.normal(size=1000))
+
+
+def _many_categories(rng: Rng) -> Sample:
+    X, score = _columns(rng)
+    level = rng.integers(0, 20, size=len(X))
+    columns = {f"x{j}": column for j, column in enumerate(X.T)}
+    table = pd.DataFrame({**columns, "kind": np.array([f"k{k}" for k in range(20)])[level]})
+    return Sample(table, score + rng.normal(size=20)[level] + rng.normal(size=len(X)))
+
+
+def _repeated(rng: Rng) -> Sample:
+    """Weights that say how often a row was seen."""
+    X, score = _columns(rng)
+    weight = rng.integers(1, 5, size=len(X)).astype(float)
+    return Sample(X, score + rng.normal(size=len(X)), weight=weight)
+
+
+def _important(rng: Rng) -> Sample:
+    """Weights that say how much a row matters: a tenth of the rows has half of the weight."""
+    X, score = _columns(rng)
+    weight = np.exp(rng.normal(size=len(X)))
+    return Sample(X, score + rng.normal(size=len(X)), weight=weight)
+
+
+def _precise(rng: Rng) -> Sample:
+    """Weights that go with a column and say how exact a row is, but are wrong."""
+    X, score = _columns(rng)
+    return Sample(X, score + rng.normal(size=len(X)), weight=np.exp(0.7 * X[:, 0]))
+
+
+def _few_rows(noise: Callable[[Rng], Floats]) -> Callable[[Rng], Sample]:
+    def draw(rng: Rng) -> Sample:
+        X, score = _columns(rng, 100)
+        return Sample(X, score + noise(rng))
+
+    return draw
+
+
+def _discrete(rng: Rng) -> Sample:
+    X = rng.integers(1, 6, size=(1000, N_COLUMNS)).astype(float)
+    score = X @ rng.normal(scale=0.5, size=N_COLUMNS)
+    return Sample(X, score + np.sqrt(X[:, 0]) * rng.normal(size=1000))
+
+
+def _gaps(rng: Rng) -> Sample:
+    X, score = _columns(rng)
+    y = score + rng.normal(size=len(X))
+    return Sample(np.where(rng.random(X.shape) < 0.2, np.nan, X), y)
+
+
+HARDER: dict[str, Callable[[Rng], Sample]] = {
+    "spread by a column that says nothing else": _other_spread,
+    "lognormal noise": _numbers(lambda rng, X: np.exp(rng.normal(size=len(X)))),
+    "groups of 1 to 30 rows that remember": _unequal_groups,
+    "30 groups of 20 rows": _few_groups,
+    "classes, five rows per subject": _grouped_classes,
+    "classes, 4 % of one": _rare_classes,
+    "counts, half of them zero for sure": _zero_inflated,
+    "50 columns": _many_columns,
+    "20 categories": _many_categories,
+    "weights 1 to 4": _repeated,
+    "lognormal weights": _important,
+    "weights that grow with a column": _precise,
+    "100 rows": _few_rows(lambda rng: rng.normal(size=100)),
+    "100 rows, t with 3 degrees of freedom": _few_rows(lambda rng: rng.standard_t(3, 100)),
+    "100 rows, lognormal noise": _few_rows(lambda rng: np.exp(rng.normal(size=100))),
+    "five values per column, spread that grows": _discrete,
+    "a fifth of the values missing": _gaps,
 }
 
 
@@ -216,29 +354,44 @@ def share_of_runs(
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--only", choices=["level", "power"])
+    parser.add_argument("--only", choices=["level", "harder", "power"])
+    parser.add_argument("--tests", nargs="+", choices=TESTS, default=["robust", "likelihood"])
+    parser.add_argument("--design", help="Only designs with this in their name.")
     asked = parser.parse_args()
+    tests = {name: TESTS[name] for name in asked.tests}
+    for kind, title, designs in (
+        ("level", "no split is true", LEVEL),
+        ("harder", "no split is true, harder", HARDER),
+        ("power", "a split is true", POWER),
+    ):
+        if asked.only in (None, kind):
+            own = {**tests, "sup-LM": finds_instability} if kind == "power" else tests
+            named = {name: draw for name, draw in designs.items() if (asked.design or "") in name}
+            print_shares(title, named, own, asked.runs, seed=int(kind == "power"))
 
-    def ours(sample: Sample) -> bool:
-        return sample.splits()
 
-    def by_likelihood(sample: Sample) -> bool:
-        return sample.splits(significance_test="likelihood")
+def print_shares(
+    title: str,
+    designs: dict[str, Callable[[Rng], Sample]],
+    tests: dict[str, Callable[[Sample], bool]],
+    n_runs: int,
+    seed: int,
+) -> None:
+    """A table: a row for each design, a column for each test."""
+    print(f"| {title} | {' | '.join(tests)} |\n|---{'|---' * len(tests)}|")
+    for name, draw in designs.items():
+        found = [share_of_runs(draw, n_runs, test, seed) for test in tests.values()]
+        print(f"| {name} | {' | '.join(f'{share:.3f}' for share in found)} |", flush=True)
+    print()
 
-    if asked.only != "power":
-        print("| no split is true | robust | likelihood |\n|---|---|---|")
-        for name, draw in LEVEL.items():
-            found = [share_of_runs(draw, asked.runs, test) for test in (ours, by_likelihood)]
-            print(f"| {name} | {found[0]:.3f} | {found[1]:.3f} |", flush=True)
-    if asked.only != "level":
-        print("\n| a split is true | robust | likelihood | sup-LM |\n|---|---|---|---|")
-        for name, draw in POWER.items():
-            tests = (ours, by_likelihood, finds_instability)
-            found = [share_of_runs(draw, asked.runs, test, seed=1) for test in tests]
-            print(f"| {name} | {found[0]:.3f} | {found[1]:.3f} | {found[2]:.3f} |", flush=True)
+
+TESTS: dict[str, Callable[[Sample], bool]] = {
+    "robust": lambda sample: sample.splits(),
+    "likelihood": lambda sample: sample.splits(significance_test="likelihood"),
+}
 
 
 if __name__ == "__main__":
