@@ -27,7 +27,7 @@ from glassleaf import (
     shap_values,
     stability,
 )
-from glassleaf.errors import ExportError, GlassleafError, ModelFileError
+from glassleaf.errors import ExportError, ModelFileError
 from glassleaf.export import to_scorecard
 from glassleaf.tree.file import model_file
 from glassleaf.tree.scorer import load_scorer
@@ -237,13 +237,6 @@ def test_an_offset_in_a_file_is_checked(claims, tmp_path):
     ):
         with pytest.raises(ModelFileError, match=words):
             model_file.parse(json.dumps(given | {"offsets": wrong}))
-    nodes = len(given["tree"]["left"])
-    intervals = {
-        "level": [0.9], "width": [[1.0]] * nodes, "n_observations": [9] * nodes,
-        "is_own": [True] * nodes, "power": 0.5,
-    }  # fmt: skip
-    with pytest.raises(ModelFileError, match="intervals know no exposures"):
-        model_file.parse(json.dumps(given | {"intervals": intervals}))
     with pytest.raises(ModelFileError, match="only with a log link"):
         model_file.parse(json.dumps(given | {"loss": {"name": "squared_error"}}))
 
@@ -316,18 +309,122 @@ def test_a_scorecard_adds_the_exposure(claims, numbers):
     assert card.rounding < 1e-9
 
 
-@pytest.mark.parametrize("known", [{"exposure": "years"}, {"offset": "years"}])
-def test_what_knows_no_exposure_says_so(claims, known):
+# --- statistics ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["nonrobust", "HC1", "cluster"])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma", "tweedie"])
+def test_inference_is_that_of_statsmodels(claims, loss, kind):
+    sm = needed.module("statsmodels.api")
+    X, years, tariff, counts, costs = claims
+    numbers = X[["age", "power"]]
+    y = {"squared_error": costs, "poisson": counts, "gamma": costs + 1.0}.get(loss, costs)
+    known = {"exposure": years, "offset": tariff} if loss == "poisson" else {"offset": tariff}
+    model = ModelTreeRegressor(loss=loss, **PLAIN).fit(numbers, y, **known)
+    groups = np.arange(len(y)) // 4
+    given = {"nonrobust": {"robust": None}, "HC1": {}, "cluster": {"groups": groups}}[kind]
+    with pytest.warns(UserWarning, match="grown on these rows"):
+        found = inference(model, numbers, y, honest=False, **known, **given)
+    design, errors = sm.add_constant(numbers), {"cov_type": kind}
+    if kind == "cluster":
+        errors["cov_kwds"] = {"groups": groups}
+    if loss == "squared_error":
+        by_others = sm.OLS(y - tariff, design).fit(**errors)
+    else:
+        log = sm.families.links.Log()
+        family = {
+            "poisson": sm.families.Poisson(), "gamma": sm.families.Gamma(log),
+            "tweedie": sm.families.Tweedie(log, 1.5),
+        }[loss]  # fmt: skip
+        by_others = sm.GLM(y, design, family, **known).fit(tol=1e-13, maxiter=200, **errors)
+    order = ["constant" if name == "const" else name for name in design]
+    own = found.set_index("term").loc[order]
+    np.testing.assert_allclose(own["estimate"], by_others.params, rtol=1e-6)
+    np.testing.assert_allclose(own["standard error"], by_others.bse, rtol=1e-6)
+    assert "Every score adds" in found.attrs["notes"][1]
+
+
+def test_inference_of_a_tree_with_exposure_is_that_of_rates(claims):
     X, years, _, counts, _ = claims
+    model = ModelTreeRegressor(loss="poisson", honest=0.5).fit(X, counts, exposure=years)
+    found = inference(model, X, counts, exposure=years)
+    assert "1,4" in found.attrs["notes"][0] or "1,5" in found.attrs["notes"][0]  # those set aside
+    by_name = ModelTreeRegressor(loss="poisson", honest=0.5)
+    table = X.assign(exposure=years)
+    named = inference(by_name.fit(table, counts, exposure="exposure"), table, counts)
+    np.testing.assert_allclose(
+        found.select_dtypes("number"), named.select_dtypes("number"), rtol=1e-9
+    )
+    with pytest.raises(ValueError, match="fitted with exposure: give exposure of these rows"):
+        inference(model, X, counts)
+    with pytest.raises(ValueError, match="exposure is the column 'exposure' of X"):
+        inference(by_name, table, counts, exposure=years)
+
+
+@pytest.mark.parametrize("known", ["exposure", "offset"])
+def test_intervals_know_what_is_known(claims, known, tmp_path):
+    X, years, _, _, _ = claims
+    rng = np.random.default_rng(0)
+    mean = np.exp(0.03 * X["age"]) * (years if known == "exposure" else np.exp(years))
+    counts = rng.poisson(mean)
     table = X.assign(years=years)
-    model = ModelTreeRegressor(loss="poisson", max_depth=1).fit(table, counts, **known)
-    name = next(iter(known))
-    for refused in (
-        lambda: model.calibrate(table, counts),
-        lambda: inference(model, table, counts),
-        lambda: stability(model, table, counts, n=2),
-        lambda: optimism(model, table, counts),
-        lambda: learning_curve(model, table, counts),
-    ):
-        with pytest.raises(GlassleafError, match=f"not supported .* was fitted with {name}"):
-            refused()
+    model = ModelTreeRegressor(loss="poisson").fit(table[:1000], counts[:1000], **{known: "years"})
+    model.calibrate(table[1000:2000], counts[1000:2000])
+    new, true = table[2000:], counts[2000:]
+    ends = model.predict_interval(new, coverage=0.9)
+    inside = (ends[:, 0] <= true) & (true <= ends[:, 1])
+    assert 0.86 < inside.mean() < 0.94
+    for some in (new["years"] < 0.6, new["years"] > 1.0):  # not only on average
+        assert 0.83 < inside[some].mean() < 0.97
+    array = ModelTreeRegressor(loss="poisson")
+    array.fit(X[:1000], counts[:1000], **{known: years[:1000]})
+    array.calibrate(X[1000:2000], counts[1000:2000], **{known: years[1000:2000]})
+    np.testing.assert_array_equal(array.predict_interval(X[2000:], **{known: years[2000:]}), ends)
+    with pytest.raises(ValueError, match=f"fitted with {known}: give {known}"):
+        array.calibrate(X[1000:2000], counts[1000:2000])
+    model.save(tmp_path / "model.json")
+    again = glassleaf.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict_interval(new), ends)
+    scorer = load_scorer(tmp_path / "model.json")
+    np.testing.assert_allclose(scorer.predict_interval(new.iloc[0].to_dict()), ends[0], rtol=1e-12)
+
+
+def test_calibration_on_rows_of_the_fit_is_noticed(claims):
+    X, years, _, counts, _ = claims
+    model = ModelTreeRegressor(loss="poisson").fit(X, counts, exposure=years)
+    with pytest.warns(UserWarning, match="the rows of the fit"):
+        model.calibrate(X, counts, exposure=years)
+
+
+def test_trees_grown_again_are_those_of_rates(claims):
+    X, years, _, counts, _ = claims
+    model = ModelTreeRegressor(loss="poisson").fit(X, counts, exposure=years)
+    rates = ModelTreeRegressor(loss="poisson").fit(X, counts / years, sample_weight=years)
+    found = stability(model, X, counts, n=5, exposure=years)
+    expected = stability(rates, X, counts / years, n=5, sample_weight=years)
+    assert found.thresholds == expected.thresholds and found.leaves == expected.leaves
+    assert found.columns == expected.columns
+    assert 0 < found.median_move < 1
+
+
+def test_models_fitted_again_know_the_exposure(claims):
+    X, years, _, counts, _ = claims
+    short = ModelTreeRegressor(loss="poisson", max_depth=1)
+    by_array = short.fit(X, counts, exposure=years)
+    found = optimism(by_array, X, counts, n=2, exposure=years)
+    deviance = next(own for own in found if own.score == "D²")
+    by_name = ModelTreeRegressor(loss="poisson", max_depth=1)
+    by_name.fit(X.assign(e=years), counts, exposure="e")
+    assert optimism(by_name, X.assign(e=years), counts, n=2) == found
+    assert deviance.apparent == pytest.approx(by_name.score(X.assign(e=years), counts))
+    curve = learning_curve(by_array, X, counts, n=1, shares=(1.0,), exposure=years)
+    assert curve.points[0].training == pytest.approx(deviance.apparent, abs=0.05)
+
+
+def test_a_report_notices_the_rows_of_the_fit(claims):
+    X, years, tariff, counts, _ = claims
+    table = X.assign(years=years, tariff=tariff)
+    model = ModelTreeRegressor(loss="poisson").fit(table, counts, exposure="years", offset="tariff")
+    samples = {"all": (table, counts), "half": (table[:1500], counts[:1500])}
+    found = model.report(samples).contents.validation.samples
+    assert [own.seen for own in found] == [True, False]

@@ -39,7 +39,7 @@ from glassleaf.rows.settings import Roles, Settings
 from glassleaf.rows.summarize import Part
 from glassleaf.tables.content import group_texts, set_aside
 from glassleaf.tables.reading import check_has_rows
-from glassleaf.tables.table import Table, column_name, select_columns
+from glassleaf.tables.table import Table, column_name, raw_matrix, select_columns
 from glassleaf.tables.targets import row_groups
 from glassleaf.tree.complexity import Complexity, count_numbers
 from glassleaf.tree.fitted import FittedModel, fitted_model, linear_model
@@ -157,16 +157,18 @@ class ModelTree(Deployable, BaseEstimator):
         part = absorbed(Part(table, y, weight, group=group), offsets, target.loss)
         return Given(table, part.y, part.weight, roles, settings, group)
 
-    def _calibration_rows(self, X: Any, groups: Any) -> tuple[Ints, Floats, Ints]:
+    def _calibration_rows(
+        self, X: Any, groups: Any, exposure: Any = None, offset: Any = None
+    ) -> tuple[Ints, Floats, Ints]:
         """Of rows in memory: leaves, raw scores, and the group of each; without groups, its own."""
         model = fitted_model(self)
-        model.check_no_offsets("calibrate")
-        table = model.read(X)
+        table = model.read_whole(X, exposure, offset)
         check_has_rows(table)
         group = row_groups(groups, table, np.arange(table.n_rows))
         nodes, raw = model.leaves_and_scores(table)
         is_known = model.tree.custom is None and model.tree.training_record is not None
-        if is_known and are_rows_of_fit(model, model.matrix(X), nodes, np.ones(len(nodes))):
+        matrix = np.ascontiguousarray(raw_matrix(table, model.tree.columns))
+        if is_known and are_rows_of_fit(model, matrix, nodes, np.ones(len(nodes))):
             warn(
                 "These are, to all appearances, the rows of the fit, on which the model errs less"
                 " than on others. Calibrate on rows that it was not fitted on."

@@ -28,6 +28,8 @@ from glassleaf.tree.fitted import fitted_model
 
 Floats = NDArray[np.float64]
 
+_NOT_BESIDE = "exposure and offset are columns of X, if that is a collection."
+
 
 class ModelTreeRegressor(RegressorMixin, ModelTree):
     """A decision tree with a linear model in every leaf.
@@ -381,7 +383,7 @@ default="from_dtype"
         """
         if is_collection(X):
             if exposure is not None or offset is not None:
-                raise TypeError("exposure and offset are columns of X, if that is a collection.")
+                raise TypeError(_NOT_BESIDE)
             return lazily(self.predict, X, None, np.float64)
         model = fitted_model(self)
         return model.loss.inverse_link(model.scores(X, exposure, offset)[:, 0])
@@ -413,7 +415,14 @@ default="from_dtype"
             loss, target, predicted, row_weights(sample_weight, len(predicted))
         )
 
-    def calibrate(self, X: Any, y: ArrayLike, groups: ArrayLike | str | None = None) -> Self:
+    def calibrate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | str | None = None,
+        exposure: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
+    ) -> Self:
         """Learn from rows that the fit did not see how far predictions are off.
 
         Afterwards there are intervals (``predict_interval``); predictions stay as they are.
@@ -427,20 +436,28 @@ default="from_dtype"
         groups : array-like of shape (n_samples,), or str, default=None
             Which rows belong together, as in ``fit``. Rows of a group are one observation, and
             intervals are those of a row of a new group.
+        exposure, offset : array-like of shape (n_samples,), or str, default=None
+            Those of the rows, if the fit was given such arrays.
 
         Returns
         -------
         self
         """
         model = fitted_model(self)
-        nodes, raw, group = self._calibration_rows(X, groups)
+        nodes, raw, group = self._calibration_rows(X, groups, exposure, offset)
         target = numeric_target(y, len(nodes))
         prediction = model.loss.inverse_link(raw[:, 0])
         found = learn_intervals(model.tree, model.loss, nodes, prediction, target, group)
         self.model_ = replace(model, intervals=found)
         return self
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+    def predict_interval(
+        self,
+        X: Any,
+        coverage: float = 0.9,
+        exposure: ArrayLike | str | None = None,
+        offset: ArrayLike | str | None = None,
+    ) -> Floats:
         """Intervals that hold the true value in a share of all cases; needs ``calibrate``.
 
         Parameters
@@ -449,6 +466,8 @@ default="from_dtype"
         coverage : float, default=0.9
             That share, above 0 and up to 0.999, rounded up to half a percent, beyond 0.99 to a
             tenth. Infinite ends where there were too few calibration rows for it.
+        exposure, offset : array-like of shape (n_samples,), or str, default=None
+            As in ``predict``.
 
         Returns
         -------
@@ -459,8 +478,10 @@ default="from_dtype"
         if model.intervals is None:
             raise NotCalibratedError
         if is_collection(X):
+            if exposure is not None or offset is not None:
+                raise TypeError(_NOT_BESIDE)
             return lazily(lambda rows: self.predict_interval(rows, coverage), X, 2, np.float64)
-        nodes, raw = model.leaves_and_scores(model.read(X))
+        nodes, raw = model.leaves_and_scores(model.read(X), exposure, offset)
         found = model.intervals.around(nodes, model.loss.inverse_link(raw[:, 0]), coverage)
         n_endless = int(np.isinf(found).any(axis=1).sum())
         if n_endless:

@@ -35,6 +35,8 @@ def stability(
     sample_weight: Any = None,
     groups: Any = None,
     random_state: Any = 0,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> Stability:
     """Grow the tree again on resampled rows, and say how much of the model stays.
 
@@ -57,6 +59,8 @@ def stability(
         As in ``fit``.
     random_state : int, RandomState, Generator or None, default=0
         Which rows are drawn; None counts as 0.
+    exposure, offset : array-like of shape (n_samples,), or str, default=None
+        As in ``fit``.
 
     Returns
     -------
@@ -75,13 +79,13 @@ def stability(
     ('x0', 1.0)
     """
     model = linear_model(estimator)
-    model.check_no_offsets("stability")
     n_trees = checks.whole_number("n", n, 1) or 1
     _, target, weight = estimator._read_rows(X, y, sample_weight)
     given_classes = None if target.classes is None else tuple(target.classes.tolist())
     if given_classes != model.classes:
         raise ValueError("y has other classes than the model was fitted to.")
-    given = estimator._given_for(model.read(X), target, weight, groups)
+    table = model.read_whole(X, exposure, offset)
+    given = estimator._given_for(table, target, weight, groups, model.tree.offsets)
     numbers = None if given.settings.max_numbers is None else count_numbers(model.tree).total
     given = given._replace(settings=replace(given.settings, max_numbers=numbers))
     shown = np.linspace(0, len(given.y) - 1, min(_MOST_ROWS, len(given.y))).astype(np.intp)
@@ -91,7 +95,7 @@ def stability(
         trees = list(regrow(*given, _factors(given, n_trees, random_state)))
     differences = np.array([_moves(model, tree, matrix) for tree in trees])
     if model.classes is None:
-        differences /= _spread(given.y, given.weight)
+        differences /= _spread(target.y, weight)
     return _described(model, trees, differences, given, numbers)
 
 
@@ -107,6 +111,7 @@ def _factors(given: Given, n: int, random_state: Any) -> Iterator[Floats]:
 
 def _moves(model: FittedModel, tree: Tree, matrix: Floats) -> Floats:
     """How far another tree's predictions lie from the model's."""
+    tree = replace(tree, columns=model.tree.columns, offsets=model.tree.offsets)
     mine, its = (one.raw(matrix, one.apply(matrix)) for one in (model.tree, tree))
     if model.scaling is not None:  # calibration is no part of growing
         its = model.scaling.slope[0] * its + model.scaling.shift[0]
@@ -171,6 +176,7 @@ def _columns(own: Tree, trees: Sequence[Tree]) -> tuple[ColumnUse, ...]:
             float(root[j + 1] / len(trees)), float(splits[j]), float(formulas[j]),
         )
         for j, column in enumerate(own.columns)
+        if j not in {offset.column for offset in own.offsets}
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda use: -(use.splits + use.formulas)))
 

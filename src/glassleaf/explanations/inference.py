@@ -26,9 +26,10 @@ from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.explanations.targets import all_targets
 from glassleaf.losses import Quantile, mean_and_spread
 from glassleaf.tables.content import group_texts, set_aside
-from glassleaf.tables.table import raw_matrix
+from glassleaf.tables.table import Table, raw_matrix
 from glassleaf.tables.targets import class_factors, class_labels, row_groups
 from glassleaf.tree.fitted import FittedModel, linear_model
+from glassleaf.tree.offset import absorbed, checked
 from glassleaf.tree.regression import (
     Estimated,
     LeafRows,
@@ -70,13 +71,25 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows to estimate on, and what has to be said of them."""
+    """Rows to estimate on, and what has to be said of them.
+
+    They weigh what they tell, their exposure included, and are as many as ``observed``.
+    """
 
     matrix: Floats
     y: Floats
     weight: Floats
+    observed: Floats
     group: Ints | None
     notes: tuple[str, ...]
+
+    def taken(self, rows: NDArray[np.intp], *notes: str) -> _Rows:
+        """Some of the rows, and what has to be said of that."""
+        group = None if self.group is None else np.unique(self.group[rows], return_inverse=True)[1]
+        return _Rows(
+            self.matrix[rows], self.y[rows], self.weight[rows], self.observed[rows], group,
+            (*self.notes, *notes),
+        )  # fmt: skip
 
 
 def inference(
@@ -90,6 +103,8 @@ def inference(
     robust: Literal["HC1"] | None = "HC1",
     coverage: float = 0.95,
     missing: Literal["indicator", "complete"] = "indicator",
+    exposure: Any = None,
+    offset: Any = None,
 ) -> Any:
     """Coefficients with standard errors, intervals and p-values.
 
@@ -119,6 +134,8 @@ def inference(
         "indicator": a missing number is the mean and "is missing", as in predictions; a note says
         what that does to estimates. "complete": only rows without missing values in the columns
         that the model uses.
+    exposure, offset : array-like of shape (n_samples,), default=None
+        Those of the rows, if the fit was given such arrays. Columns of X are found by themselves.
 
     Returns
     -------
@@ -144,7 +161,6 @@ def inference(
     2    x0 > 0        x1      1.09   0.97   1.22
     """
     model = linear_model(estimator)
-    model.check_no_offsets("inference")
     if isinstance(model.loss, Quantile):
         raise GlassleafError("inference is not supported for quantiles.")
     coverage = checks.real_number("coverage", coverage, 0.0, 1.0)
@@ -154,7 +170,8 @@ def inference(
         raise ValueError("groups needs robust='HC1': other errors know no groups.")
     explanation = _from_zero(explain_model(model))
     lines = [line for own in _all_lines(explanation) for line in own]
-    rows = _rows(model, X, y, sample_weight, groups, checks.flag("honest", honest))
+    table = model.read_whole(X, exposure, offset)
+    rows = _rows(model, table, y, sample_weight, groups, checks.flag("honest", honest))
     rows = _without_gaps(model, lines, rows) if is_complete else _noted(model, lines, rows)
     with threadpool_limits(1, user_api="blas"):  # the same digits on every machine
         found = [
@@ -275,10 +292,9 @@ def _parameters(lines: Sequence[Line], n_outputs: int) -> tuple[list[Parameter],
 
 
 def _rows(
-    model: FittedModel, X: Any, y: Any, sample_weight: Any, groups: Any, honest: bool
+    model: FittedModel, table: Table, y: Any, sample_weight: Any, groups: Any, honest: bool
 ) -> _Rows:
     """The rows to estimate on; a warning where the tree was grown on them."""
-    table = model.read(X)
     weight = checks.row_weights(sample_weight, table.n_rows)
     given = model.parameters.get("class_weight")
     if given is not None:
@@ -288,15 +304,25 @@ def _rows(
     share = model.parameters.get("honest")
     group = row_groups(groups, table, used)
     texts = group_texts(groups, table, used)
-    table, weight = table.take(used), weight[used]
+    table, observed = table.take(used), weight[used]
+    matrix = np.ascontiguousarray(raw_matrix(table, model.tree.columns))
+    offsets = model.tree.offsets
+    known = [
+        checked(matrix[:, own.column], own.parameter, model.names[own.column]) for own in offsets
+    ]
+    target, weight = absorbed(target, observed, offsets, known, model.loss)
+    rows = _Rows(matrix, target, weight, observed, group, _known(model))
     if honest and share is not None:
         categorical = np.array([column.is_categorical for column in model.tree.columns])
-        aside = np.flatnonzero(set_aside(table, categorical, target, texts, share))
-        table, target, weight = table.take(aside), target[aside], weight[aside]
-        group = None if group is None else np.unique(group[aside], return_inverse=True)[1]
-    matrix = np.ascontiguousarray(raw_matrix(table, model.tree.columns))
-    notes = _honesty(model, matrix, weight, honest, share)
-    return _Rows(matrix, target, weight, group, notes)
+        rows = rows.taken(np.flatnonzero(set_aside(table, categorical, target, texts, share)))
+    notes = _honesty(model, rows.matrix, rows.observed, honest, share)
+    return replace(rows, notes=(*rows.notes, *notes))
+
+
+def _known(model: FittedModel) -> tuple[str, ...]:
+    """What is not estimated, for it is known of every row."""
+    added = [known.text(words.name(model.names[known.column])) for known in model.tree.offsets]
+    return (f"Every score adds {' and '.join(added)}, as it is.",) if added else ()
 
 
 def _targets(model: FittedModel, y: NDArray[Any], n_rows: int, used: NDArray[np.intp]) -> Floats:
@@ -343,7 +369,7 @@ def _noted(model: FittedModel, lines: Sequence[Line], rows: _Rows) -> _Rows:
         " 'is missing', which predicts well but biases the estimates, those of other columns too."
         " missing='complete' leaves these rows out."
     )
-    return _Rows(rows.matrix, rows.y, rows.weight, rows.group, (*rows.notes, note))
+    return replace(rows, notes=(*rows.notes, note))
 
 
 def _without_gaps(model: FittedModel, lines: Sequence[Line], rows: _Rows) -> _Rows:
@@ -354,10 +380,8 @@ def _without_gaps(model: FittedModel, lines: Sequence[Line], rows: _Rows) -> _Ro
     if not len(whole):
         raise ValueError("missing='complete': no row has all values.")
     n_gone = len(rows.y) - len(whole)
-    note = f"{n_gone:,} rows with missing values are left out." if n_gone else ""
-    group = None if rows.group is None else np.unique(rows.group[whole], return_inverse=True)[1]
-    notes = (*rows.notes, note) if note else rows.notes
-    return _Rows(rows.matrix[whole], rows.y[whole], rows.weight[whole], group, notes)
+    notes = [f"{n_gone:,} rows with missing values are left out."] if n_gone else []
+    return rows.taken(whole, *notes)
 
 
 # --- estimates -----------------------------------------------------------------------------------
@@ -371,7 +395,7 @@ def _estimates(
     used = sorted({term for line in lines for term in line.terms})
     own = rows_of_leaves(
         model.tree, rows.matrix, rows.y, rows.weight, used, rows.group,
-        below={line.node for line in lines},
+        below={line.node for line in lines}, observed=rows.observed,
     )  # fmt: skip
     if not own:
         records = [_record(model, line, *[np.nan] * 6) for line in lines]
@@ -450,7 +474,7 @@ def _covariance(regression: Regression, found: Estimated, is_robust: bool) -> tu
     """
     kept, value = found.kept, np.nan_to_num(found.value)
     n_free = int(kept.sum())
-    freedom = (regression.n_rows if is_robust else regression.weight) - n_free
+    freedom = (regression.n_rows if is_robust else regression.n_observed) - n_free
     if freedom <= 0 or regression.n_groups == 1:
         return np.full((len(kept), len(kept)), np.nan), 0.0
     if is_robust:

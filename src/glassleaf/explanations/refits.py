@@ -87,6 +87,8 @@ def optimism(
     sample_weight: Any = None,
     groups: Any = None,
     random_state: int | None = 0,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> Listed[Optimism]:
     """How much the scores of a model on its own training rows are flattered, by the bootstrap.
 
@@ -103,6 +105,8 @@ def optimism(
     groups : array-like of shape (n_samples,), default=None
         Which rows belong together; they are drawn together.
     random_state : int or None, default=0
+    exposure, offset : array-like of shape (n_samples,), or str, default=None
+        As in ``fit``.
 
     Returns
     -------
@@ -110,7 +114,7 @@ def optimism(
         One for every score that suits the model. ``to_frame()`` gives a table.
     """
     model, rng = fitted_model(estimator), np.random.default_rng(random_state)
-    rows = _Rows(model, X, y, sample_weight, groups)
+    rows = _Rows(model, X, y, sample_weight, groups, exposure, offset)
     scores = suitable_scores(type(model.loss).__name__, len(model.classes or ()))
     found = []
     for _ in range(whole_number("n", n, 2) or 2):
@@ -139,6 +143,8 @@ def learning_curve(
     sample_weight: Any = None,
     groups: Any = None,
     random_state: int | None = 0,
+    exposure: Any = None,
+    offset: Any = None,
 ) -> LearningCurve:
     """What more rows bring: the main score of models of growing shares of the rows.
 
@@ -156,6 +162,8 @@ def learning_curve(
     groups : array-like of shape (n_samples,), default=None
         Which rows belong together; they are held out together.
     random_state : int or None, default=0
+    exposure, offset : array-like of shape (n_samples,), or str, default=None
+        As in ``fit``.
 
     Returns
     -------
@@ -166,7 +174,7 @@ def learning_curve(
     given = np.sort(np.asarray(shares, dtype=np.float64))
     if not len(given) or given[0] <= 0 or given[-1] > 1:
         raise ValueError(f"shares={describe(shares)} must lie above 0, and at most at 1.")
-    rows = _Rows(model, X, y, sample_weight, groups)
+    rows = _Rows(model, X, y, sample_weight, groups, exposure, offset)
     score = suitable_scores(type(model.loss).__name__, len(model.classes or ()))[0]
     found: list[list[list[float]]] = [[] for _ in given]
     for _ in range(whole_number("n", n, 1) or 1):
@@ -190,12 +198,31 @@ def _size(model: FittedModel) -> tuple[float, float]:
     return tree.n_leaves, np.nan if tree.custom is not None else count_numbers(tree).total
 
 
+def _known(model: FittedModel, X: Any, exposure: Any, offset: Any) -> dict[str, Any]:
+    """Exposure and offset of a fit, each an array or the name of its column."""
+    model.read_whole(X, exposure, offset)
+    given = {"exposure": exposure, "offset": offset}
+    return {
+        own.parameter: given[own.parameter] if own.is_extra else model.names[own.column]
+        for own in model.tree.offsets
+    }
+
+
 class _Rows:
     """Rows to fit again and again: drawn, scored."""
 
-    def __init__(self, model: FittedModel, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        model.check_no_offsets("Fitting again")
+    def __init__(
+        self,
+        model: FittedModel,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        exposure: Any,
+        offset: Any,
+    ) -> None:
         self.X, self.y, self.groups = X, y, groups
+        self.known = _known(model, X, exposure, offset)
         self.positive, self.n_classes = model.positive, len(model.classes or ())
         n = model.read(X).n_rows
         self.truth = all_targets(model, y, n)
@@ -209,7 +236,7 @@ class _Rows:
 
     def fitted(self, estimator: Any, weight: Floats) -> FittedModel:
         """The model of an estimator like this, fitted with these weights."""
-        given = {} if self.groups is None else {"groups": self.groups}
+        given = self.known if self.groups is None else {**self.known, "groups": self.groups}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the first fit has warned already
             other = clone(estimator).fit(self.X, self.y, sample_weight=weight, **given)
@@ -217,7 +244,7 @@ class _Rows:
 
     def predicted(self, model: FittedModel) -> Floats:
         """What a model predicts for all rows."""
-        prediction = model.prediction(model.scores(self.X))
+        prediction = model.prediction(model.scores(self.X, **self.known))
         return positive_last(self.positive, self.n_classes, self.truth, prediction)[1]
 
     def score(self, score: NamedScore, p: Floats, weight: Floats) -> float:

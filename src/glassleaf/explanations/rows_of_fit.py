@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.tree.fitted import FittedModel
+from glassleaf.tree.offset import absorbed
 from glassleaf.tree.regression import leaf_terms
 
 Floats = NDArray[np.float64]
@@ -17,7 +18,7 @@ _SAME_MEAN = 1e-9
 def are_rows_of_fit(
     model: FittedModel, matrix: Floats, nodes: NDArray[np.int64], weight: Floats
 ) -> bool:
-    """Whether rows are, to all appearances, those that the model was fitted on.
+    """Whether rows of some weights are, to all appearances, those that the model was fitted on.
 
     Every leaf has as many of them, and the terms of the formulas have the same means there.
     """
@@ -25,12 +26,16 @@ def are_rows_of_fit(
     if (np.bincount(nodes, minlength=tree.node_count)[leaves] != tree.n_samples[leaves]).any():
         return False
     terms = np.arange(tree.terms.first_hinge_term)  # hinges follow from their numbers
-    known = tree.record.mean[:, terms]
-    least = _SAME_MEAN * (tree.record.spread[0, terms] + np.abs(known[0]))
+    aside = [offset.column for offset in tree.offsets]  # training has not looked at their means
+    known = [matrix[:, column] for column in aside]
+    _, weight = absorbed(np.zeros(len(weight)), weight, tree.offsets, known, model.loss)
+    terms = terms[~np.isin(tree.terms.column_of_term[terms], aside)]
+    mean = tree.record.mean[:, terms]
+    least = _SAME_MEAN * (tree.record.spread[0, terms] + np.abs(mean[0]))
     for leaf in leaves[tree.n_samples[leaves] > 0].tolist():
         here = nodes == leaf
         found = leaf_terms(tree, matrix[here], leaf)[:, terms]
-        off = np.average(found, axis=0, weights=weight[here]) - known[leaf]
+        off = np.average(found, axis=0, weights=weight[here]) - mean[leaf]
         if (np.abs(off) > least).any():
             return False
     return True

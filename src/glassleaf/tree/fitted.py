@@ -15,7 +15,7 @@ from glassleaf import _kernels, checks
 from glassleaf.errors import GlassleafError, describe
 from glassleaf.losses import Loss
 from glassleaf.tables.reading import check_columns, read_table
-from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_slices
+from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_slices, with_column
 from glassleaf.tree.calibration import Intervals, Scaling
 from glassleaf.tree.offset import given_numbers
 from glassleaf.tree.path import Path
@@ -111,14 +111,6 @@ class FittedModel:
     def n_threads(self) -> int:
         return checks.n_threads(self.parameters.get("n_jobs"))
 
-    def check_no_offsets(self, what: str) -> None:
-        """Refuse what knows neither exposures nor offsets."""
-        if self.tree.offsets:
-            given = self.tree.offsets[0].parameter
-            raise GlassleafError(
-                f"{what} is not supported for this model, which was fitted with {given}."
-            )
-
     # --- tables in -------------------------------------------------------------------------------
 
     def read(self, X: Any) -> Table:
@@ -128,6 +120,23 @@ class FittedModel:
         is_whole = table.n_columns == len(self.names)
         names = self.names if is_whole else self.names[: self.n_features]
         check_columns(table, names, self.is_named, self.estimator)
+        return table
+
+    def read_whole(self, X: Any, exposure: Any = None, offset: Any = None) -> Table:
+        """Any table with all columns of the fit, those that were given beside it at its end."""
+        table = self.read(X)
+        given = self._given(table, exposure, offset)
+        for known in self.tree.offsets:
+            name, parameter = self.names[known.column], known.parameter
+            is_lacking = known.column >= table.n_columns
+            if is_lacking and known.column not in given:
+                raise ValueError(
+                    f"The model was fitted with {parameter}: give {parameter} of these rows, too."
+                )
+            if is_lacking:
+                table = with_column(table, name, given[known.column])
+            elif known.column in given:
+                raise ValueError(f"{parameter} is the column {name!r} of X: do not give it twice.")
         return table
 
     def matrix(self, X: Any) -> Floats:

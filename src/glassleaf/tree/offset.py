@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.losses import Loss
 from glassleaf.tables.table import Column
 
 Floats = NDArray[np.float64]
@@ -43,6 +45,22 @@ class Offset:
         """What the scores of the rows of a raw matrix add."""
         values = checked(matrix[:, self.column], self.parameter, columns[self.column].name)
         return np.log(values) if self.is_exposure else values
+
+
+def absorbed(
+    y: Floats, weight: Floats, offsets: Sequence[Offset], known: Sequence[Floats], loss: Loss
+) -> tuple[Floats, Floats]:
+    """Targets and weights that make up for what is ``known`` of the scores beforehand.
+
+    With an exposure the target is a total: what is learned is its rate, and a row counts as much as
+    it has exposure.
+    """
+    for offset, values in zip(offsets, known, strict=True):
+        if offset.is_exposure:
+            y, weight = y / values, weight * values
+        else:
+            y, weight = loss.without_offset(y, weight, values)
+    return y, weight
 
 
 def checked(values: Floats, parameter: str, name: str) -> Floats:

@@ -63,7 +63,10 @@ def loss_units(loss: Loss, y: Floats, weight: Floats) -> Units:
 
 @dataclass(frozen=True)
 class LeafRows:
-    """The rows of a leaf: some of their terms, and last the 1; ``place`` of a term among these."""
+    """The rows of a leaf: some of their terms, and last the 1; ``place`` of a term among these.
+
+    ``observed`` is how many observations each row is, if not as many as it weighs.
+    """
 
     leaf: int
     terms: Floats
@@ -71,6 +74,12 @@ class LeafRows:
     y: Floats
     weight: Floats
     group: Ints | None = None
+    observed: Floats | None = None
+
+    @property
+    def n_observed(self) -> float:
+        """How many observations these rows are."""
+        return float((self.weight if self.observed is None else self.observed).sum())
 
     def fewer(self) -> LeafRows:
         """Rows of the same weight that say the same of all sums of squared errors."""
@@ -99,6 +108,7 @@ def rows_of_leaves(
     used: Sequence[int],
     group: Ints | None = None,
     below: set[int] | None = None,
+    observed: Floats | None = None,
 ) -> list[LeafRows]:
     """The rows of a raw matrix by leaf, with the terms that are used; or those below some nodes."""
     nodes = tree.apply(matrix)
@@ -113,7 +123,8 @@ def rows_of_leaves(
             some = slice(first, first + ROWS_AT_ONCE)
             terms[some, :-1] = leaf_terms(tree, matrix[here[some]], leaf)[:, list(used)]
         own = None if group is None else group[here]
-        out.append(LeafRows(leaf, terms, place, y[here], weight[here], own))
+        seen = None if observed is None else observed[here]
+        out.append(LeafRows(leaf, terms, place, y[here], weight[here], own, seen))
     return out
 
 
@@ -182,6 +193,7 @@ class Regression:
         self.loss = loss
         self.units = units
         self.blocks = [self._block(tree, parameters, own) for own in rows]
+        self.n_observed = sum(own.n_observed for own in rows)
 
     def _block(self, tree: Tree, parameters: Sequence[Parameter], rows: LeafRows) -> _Block:
         above = nodes_above(tree, rows.leaf)
@@ -319,7 +331,7 @@ class Regression:
             raw = self._raw(block, value)
             _, slope, _ = self.loss.derivatives(block.y, raw, False)
             total += float(block.weight @ (slope**2 / self.loss.information(block.y, raw)))
-        freedom = self.weight - n_free
+        freedom = self.n_observed - n_free
         return total / freedom if freedom > 0 else np.nan
 
     def column_sizes(self) -> Floats:

@@ -122,9 +122,9 @@ class Scorer:
             raise TypeError("A classifier has no intervals; call the scorer itself.")
         if self.model.intervals is None:
             raise NotCalibratedError
-        node, sums = self._sums(self._values(row))
-        prediction: Any = self._finish(sums)
-        return self.model.intervals.around(prediction, node, coverage)
+        values = self._values(row)
+        prediction: Any = self._finish(self._scores(values))
+        return self.model.intervals.around(prediction, self._sums(values)[0], coverage)
 
     def raw(self, row: Row) -> float | list[float]:
         """The leaf's score: log-odds of the positive class, logarithm, one score per class."""

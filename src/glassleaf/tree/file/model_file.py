@@ -190,7 +190,6 @@ def _check_tests(columns: list[Document], seen: Document) -> None:
 
 def _check_intervals(document: Document) -> None:
     _require(document["classes"] is None, "classes have no intervals")
-    _require("offsets" not in document, "intervals know no exposures and offsets")
     levels, width = document["intervals"]["level"], document["intervals"]["width"]
     inside = _ascend(levels) and len(levels) > 0 and levels[0] > 0 and levels[-1] < 1
     _require(inside, "levels of intervals are not ascending between 0 and 1")
