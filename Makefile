@@ -3,6 +3,7 @@
 #   make demo    fit on data that ships with scikit-learn; print scores and trees
 #   make test    run the whole test suite
 #   make lint    ruff, mypy, import-linter
+#   make docs    build the site and check its links; open build/site/index.html
 #   make soak    random models for an hour; see docs/trust.md
 #   make reproduce        the paper's evaluation, all of it (GLASSLEAF_DATA: folder of the data)
 #   make reproduce-quick  a part of it, with values that are checked
@@ -16,11 +17,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP    := $(BIN)/python -m pip install --quiet --prefer-binary
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint soak reproduce reproduce-quick clean-kernels clean
+.PHONY: help demo test lint docs soak reproduce reproduce-quick clean-kernels clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '3,9s/^# *//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '3,10s/^# *//p' $(firstword $(MAKEFILE_LIST))
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit("glassleaf needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -46,6 +47,12 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Pages are made from scratch: a page that is gone leaves nothing behind.
+docs: $(VENV)/.installed-docs
+	rm -rf build/site docs/api docs/gallery docs/start
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/site
+	$(BIN)/python docs/check_links.py build/site
 
 soak: $(VENV)/.installed-test
 	$(BIN)/python -m tests.soak --minutes 60 --state build/soak.json

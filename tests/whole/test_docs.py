@@ -1,4 +1,4 @@
-"""Links within the documentation lead somewhere."""
+"""Links within the documentation lead somewhere; the reference has all names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+
+import glassleaf
+from docs import check_links
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -46,3 +49,19 @@ def test_broken_links_are_found(tmp_path):
         "# One two\n[a](#one-two) ![b](no.svg) [c](#three) `x[0](y)` [d](https://e.org)"
     )
     assert broken(page) == ["no.svg", "#three"]
+
+
+def test_broken_links_of_the_site_are_found(tmp_path):
+    (tmp_path / "a.html").write_text('<h1 id="top"><a href="b.html#here"><a href="#top">')
+    (tmp_path / "b.html").write_text(
+        '<p id="there"><img src="https://e.org/x.png"><a href="c.html">'
+    )
+    expected = ["a.html: b.html#here", "b.html loads https://e.org/x.png", "b.html: c.html"]
+    assert check_links.faults(tmp_path) == expected
+
+
+def test_the_reference_lists_all_public_names():
+    listed = set(re.findall(r"^   ([\w.]+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE))
+    modules = {"criteria", "export", "losses"}
+    assert set(glassleaf.__all__) - modules - listed == set()
+    assert {f"export.{name}" for name in glassleaf.export.__all__} - listed == set()
