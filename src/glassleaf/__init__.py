@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from glassleaf.estimators.stability import stability
     from glassleaf.explanations.comparison import Comparison, compare
     from glassleaf.explanations.counterfactuals.search import Counterfactual, counterfactuals
+    from glassleaf.explanations.drift import Drift, monitor
     from glassleaf.explanations.explain import explain
     from glassleaf.explanations.inference import inference
     from glassleaf.explanations.model import ModelExplanation
@@ -57,6 +58,7 @@ __all__ = [
     "CurveDisplay",
     "DecisionCurveDisplay",
     "DependenceDisplay",
+    "Drift",
     "ExportError",
     "GainDisplay",
     "GlassleafError",
@@ -98,6 +100,7 @@ __all__ = [
     "losses",
     "mimic",
     "model_card",
+    "monitor",
     "optimism",
     "paper_settings",
     "reasons",
@@ -115,6 +118,7 @@ _HOMES = {
     "CurveDisplay": "show.plots",
     "DecisionCurveDisplay": "show.plots",
     "DependenceDisplay": "show.plots",
+    "Drift": "explanations.drift",
     "ExportError": "errors",
     "GainDisplay": "show.plots",
     "GlassleafError": "errors",
@@ -153,6 +157,7 @@ _HOMES = {
     "load_scorer": "tree.scorer",
     "mimic": "estimators.mimic",
     "model_card": "show.card",
+    "monitor": "explanations.drift",
     "optimism": "explanations.refits",
     "paper_settings": "estimators.paper",
     "reasons": "explanations.reasons",

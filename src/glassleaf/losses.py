@@ -102,6 +102,11 @@ class Loss(ABC):
         """
         raise ValueError(f"{type(self).__name__} is a loss that takes no offset.")
 
+    def scores_to_watch(self, raw: Floats) -> Floats:
+        """Predictions at raw scores (rows, outputs): one column, of several classes one of each."""
+        found = self.inverse_link(raw if self.n_outputs > 1 else raw[:, 0])
+        return found.reshape(len(raw), -1)
+
     def start(self, y: Floats, weight: Floats) -> Floats:
         """Raw prediction to start the root from, one number per output."""
         return np.zeros(self.n_outputs)
@@ -456,6 +461,9 @@ class BinaryLogLoss(Loss):
 
     def log_inverse_link(self, raw: Floats) -> Floats:
         return np.column_stack(self._by_label(log_expit(-raw), log_expit(raw)))
+
+    def scores_to_watch(self, raw: Floats) -> Floats:
+        return np.asarray(expit(raw))  # of the positive class
 
     def _by_label(self, other: Floats, positive: Floats) -> tuple[Floats, Floats]:
         return (other, positive) if self.positive else (positive, other)

@@ -70,6 +70,13 @@ def cut(frame, n_pieces):
     return [frame.iloc[ends[k] : ends[k + 1]] for k in range(n_pieces)]
 
 
+def assert_same_histograms(mine, other):
+    """The same bins, and but for rounding of scores the same edges."""
+    np.testing.assert_array_equal(mine.first_edge, other.first_edge)
+    np.testing.assert_allclose(mine.edge, other.edge, rtol=1e-6)
+    np.testing.assert_allclose(mine.share, other.share, atol=1e-12)
+
+
 def assert_same_tree(tree, other):
     """The same splits and rows; coefficients and losses but for rounding."""
     np.testing.assert_array_equal(tree.feature, other.feature)

@@ -18,6 +18,7 @@ from glassleaf.cli.commands.evaluate import evaluate, report
 from glassleaf.cli.commands.explain import explain, show
 from glassleaf.cli.commands.export import export
 from glassleaf.cli.commands.fit import fit
+from glassleaf.cli.commands.monitor import monitor
 from glassleaf.cli.commands.path import path
 from glassleaf.cli.commands.predict import predict
 from glassleaf.cli.failures import FAILED, INTERRUPTED, MISUSED, CallError
@@ -59,7 +60,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
     help="Model trees: shallow decision trees with a linear or logistic model in every leaf.",
-    epilog="Exit codes: 0 success, 1 the data or the model, 2 the call, 130 interrupted."
+    epilog="Exit codes: 0 success, 1 the data or the model, 2 the call, 3 monitor found a change,"
+    " 130 interrupted."
     " To begin: glassleaf demo",
 )
 
@@ -80,5 +82,7 @@ def _commands(
     pass
 
 
-for _command in (fit, predict, calibrate, evaluate, explain, report, export, show, path, demo):
+for _command in (
+    fit, predict, calibrate, evaluate, explain, report, monitor, export, show, path, demo,
+):  # fmt: skip
     app.command()(_command)

@@ -12,6 +12,7 @@ from glassleaf.errors import GlassleafError
 # Exit codes; docs/command-line.md lists them.
 FAILED = 1  # the data or the model
 MISUSED = 2  # the call: an unknown option, file or column
+CHANGED = 3  # no failure: monitor found that rows have changed
 INTERRUPTED = 130
 
 _MOST_LISTED = 12

@@ -216,6 +216,7 @@ class ModelTree(Deployable, BaseEstimator):
         self.model_ = FittedModel(
             tree=trained.tree,
             path=trained.path,
+            histograms=trained.histograms,
             loss=target.loss,
             class_array=target.classes,
             is_named=table.is_named,
@@ -259,8 +260,9 @@ class ModelTree(Deployable, BaseEstimator):
         out = copy.copy(self)
         out.set_params(max_numbers=int(numbers))
         given = {**self.model_.parameters, "max_numbers": int(numbers)}
+        own = self.model_.with_other_scores()
         out.model_ = replace(
-            self.model_, tree=path.tree(step), parameters=given, intervals=None, scaling=None
+            own, tree=path.tree(step), parameters=given, intervals=None, scaling=None
         )
         return out
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from glassleaf.fit.finish import rounded
 from glassleaf.fit.guard import limits_of
 from glassleaf.fit.path.shorten import shortened
-from glassleaf.fit.train import Trained, train
+from glassleaf.fit.train import Trained, train, with_scores_of
 from glassleaf.losses import Quantile
 from glassleaf.rows.backends.local import LocalBackend
 from glassleaf.rows.settings import Roles, Settings
@@ -71,7 +71,8 @@ def train_honestly(
     matrix = np.ascontiguousarray(raw_matrix(set_aside, grown.tree.columns))
     rows = _Aside(matrix, y[aside], weight[aside], roles, settings)
     with LocalBackend(rows, 1):  # the linear algebra library has one thread meanwhile
-        return _estimated(grown, rows, set_aside)
+        trained = replace(_estimated(grown, rows, set_aside), histograms=grown.histograms)
+        return with_scores_of(trained, set_aside, settings.loss)
 
 
 def _estimated(grown: Trained, rows: _Aside, table: Table) -> Trained:

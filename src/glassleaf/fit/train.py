@@ -23,6 +23,7 @@ from glassleaf.fit.path.leaf_sums import N_FOLDS
 from glassleaf.fit.path.learn import learn_path, learn_step, shortest_good
 from glassleaf.fit.prune import prune_by_held_out, prune_weakest
 from glassleaf.fit.rare import without_rare
+from glassleaf.fit.scores import scores_of_leaves, scores_of_table
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.to_tree import to_tree
 from glassleaf.losses import Loss
@@ -35,6 +36,7 @@ from glassleaf.rows.plan import Plan, learn
 from glassleaf.rows.settings import Roles, Settings
 from glassleaf.rows.summarize import Part
 from glassleaf.tables.table import Table, column_name, remembering
+from glassleaf.tree.histograms import Histograms, with_scores
 from glassleaf.tree.path import Path, Step
 from glassleaf.tree.tree import Tree
 
@@ -54,11 +56,15 @@ _MOST_BYTES = 2e9
 
 @dataclass(frozen=True)
 class Trained:
-    """A tree, the path it was cut from, and what rounding cost, as a share of its loss."""
+    """A tree, the path it was cut from, and what rounding cost, as a share of its loss.
+
+    ``histograms`` are those of columns and scores.
+    """
 
     tree: Tree
     path: Path | None = None
     rounding_cost: float | None = None
+    histograms: Histograms | None = None
 
 
 def train(
@@ -76,16 +82,31 @@ def train(
     part = Part(remembering(table), y, weight, group=group)
     with LocalBackend(part, settings.n_threads) as backend:
         trained = train_on(backend, names, roles, settings)
-    if settings.coef_digits is None or not settings.is_linear:
+    if settings.coef_digits is not None and settings.is_linear:
+        tree, cost = rounded(trained.tree, settings.coef_digits, table, y, weight, settings.loss)
+        trained = replace(trained, tree=tree, rounding_cost=cost)
+    elif settings.is_linear:
         return trained
-    tree, cost = rounded(trained.tree, settings.coef_digits, table, y, weight, settings.loss)
-    return replace(trained, tree=tree, rounding_cost=cost)
+    return with_scores_of(trained, table, settings.loss)
+
+
+def with_scores_of(trained: Trained, table: Table, loss: Loss) -> Trained:
+    """What was trained, with the histograms of its scores on these rows."""
+    assert trained.histograms is not None
+    columns = trained.histograms.without_scores(len(trained.tree.columns))
+    scores = scores_of_table(trained.tree, table, loss)
+    return replace(trained, histograms=with_scores(columns, scores))
 
 
 def train_on(backend: Backend, names: Sequence[str], roles: Roles, settings: Settings) -> Trained:
     """Grow a tree on the rows of a backend, whose shards are parts of a table."""
     backend = observed(backend, settings.max_depth)
-    return _grown(backend, _built(backend, names, roles, settings), roles, settings, learn_path)
+    plan = _built(backend, names, roles, settings)
+    nodes, trained = _grown(backend, plan, roles, settings, learn_path)
+    if not settings.is_linear:
+        return replace(trained, histograms=plan.histograms)
+    scores = scores_of_leaves(backend, nodes, plan, trained.tree, settings.loss)
+    return replace(trained, histograms=with_scores(plan.histograms, scores))
 
 
 def regrow(
@@ -114,7 +135,7 @@ def regrow(
     def grown(factor: Floats) -> Tree:
         with LocalBackend(resampled(rows, factor), n_threads) as backend:
             own = replace(plan, n_rows=len(backend.shard.weight))
-            tree = _grown(backend, own, roles, settings, learn_step).tree
+            tree = _grown(backend, own, roles, settings, learn_step)[1].tree
         if settings.coef_digits is None:
             return tree
         return rounded(tree, settings.coef_digits, table, y, weight, settings.loss)[0]
@@ -138,8 +159,11 @@ def _built(backend: Backend, names: Sequence[str], roles: Roles, settings: Setti
 
 def _grown(
     backend: Backend, plan: Plan, roles: Roles, settings: Settings, learned: Callable[..., Path]
-) -> Trained:
-    """Grow a tree on the rows of a backend; if it is to be short, it is cut from a path."""
+) -> tuple[list[Node], Trained]:
+    """Grow a tree on the rows of a backend; if it is to be short, it is cut from a path.
+
+    The nodes are those of the whole tree.
+    """
     models = _models(backend, plan, roles, settings)
     nodes = grow(backend, models, plan, settings)
     if models.linear is not None:
@@ -151,9 +175,9 @@ def _grown(
     if models.linear is None or not _is_shortened(plan, settings, tree.n_leaves):
         if models.linear is not None and settings.is_held and settings.loss.n_outputs == 1:
             tree = guarded(backend, models.linear, nodes, plan, tree)
-        return Trained(without_rare(tree))
+        return nodes, Trained(without_rare(tree))
     path = learned(backend, models.linear, nodes, plan, roles, settings, tree)
-    return Trained(path.tree(_chosen(path, settings)), path)
+    return nodes, Trained(path.tree(_chosen(path, settings)), path)
 
 
 def _is_shortened(plan: Plan, settings: Settings, n_leaves: int) -> bool:

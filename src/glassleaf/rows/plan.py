@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from glassleaf.errors import warn
 from glassleaf.rows import summarize as parts
 from glassleaf.rows.backends import Backend
+from glassleaf.rows.histograms import column_histograms
 from glassleaf.rows.rare import FEW_CATEGORIES, in_order, with_rare
 from glassleaf.rows.settings import Roles, Settings
 from glassleaf.rows.summarize import Part, TargetUnits, column_groups
@@ -29,6 +30,7 @@ from glassleaf.tables.design import Design, DesignPlanner, Layout
 from glassleaf.tables.summaries import CategorySummary, NumericSummary, TargetSummary
 from glassleaf.tables.table import Column
 from glassleaf.tables.transforms import Distribution, Knots, has_heavy_tails, learn_knots
+from glassleaf.tree.histograms import Histograms
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -85,6 +87,7 @@ class Plan:
     units: TargetUnits
     low: Floats
     high: Floats
+    histograms: Histograms
     n_rows: int
     term_units: tuple[Floats, Floats] | None = None
     held_out: HeldOut | None = None
@@ -135,6 +138,7 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
         units=units,
         low=low,
         high=high,
+        histograms=column_histograms(found, columns, roles.is_used),
         n_rows=targets.n_rows,
         term_units=term_units,
         held_out=held_out,
@@ -164,8 +168,7 @@ def _target_units(targets: TargetSummary, settings: Settings) -> TargetUnits:
 def _summaries(
     backend: Backend, n_rows: int, roles: Roles, settings: Settings, weighted: bool, limit: float
 ) -> list[NumericSummary | CategorySummary]:
-    needed = roles.splits | (roles.leaves & (settings.transform != "none"))
-    with_values = np.flatnonzero(needed & ~roles.categorical).tolist()
+    with_values = np.flatnonzero(roles.is_used & ~roles.categorical).tolist()
     categorical = np.flatnonzero(roles.categorical).tolist()
     groups = column_groups(n_rows, len(roles.splits), settings.n_threads)
     tasks = [
@@ -197,7 +200,7 @@ def _warn_of_identifiers(
     names: Sequence[str], found: Sequence[NumericSummary | CategorySummary], roles: Roles
 ) -> None:
     """Warn of columns with few rows per category: a model learns them by heart."""
-    for name, own, is_used in zip(names, found, roles.splits | roles.leaves, strict=True):
+    for name, own, is_used in zip(names, found, roles.is_used, strict=True):
         if not is_used or isinstance(own, NumericSummary) or len(own.counts) <= FEW_CATEGORIES:
             continue
         n_rows = sum(own.counts.values())

@@ -35,6 +35,11 @@ class Roles:
     tested: Bools | None = None  # whose coefficients must change at a split; None: any
     aside: tuple[int, ...] = ()  # columns of exposures and offsets
 
+    @property
+    def is_used(self) -> Bools:
+        """Which columns split or stand in the models."""
+        return self.splits | self.leaves
+
     def without(self, columns: Bools) -> Roles:
         """The same but for some columns, which neither split nor stand in the models."""
         return replace(self, splits=self.splits & ~columns, leaves=self.leaves & ~columns)

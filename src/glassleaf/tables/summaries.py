@@ -154,7 +154,8 @@ class NumericSummary:
     """What is known of a numeric column; ``values`` only where they were asked for.
 
     Moments are those of the values that are not missing, ``missing`` those of the indicator "is
-    missing". ``n_nonzero`` does not count missing values.
+    missing". ``n_nonzero`` does not count missing values. ``counted`` has the number of rows of
+    every value, where ``values`` has their weight.
     """
 
     n_rows: int
@@ -166,11 +167,9 @@ class NumericSummary:
     moments: Moments
     missing: Moments
     values: Values | None = None
+    counted: Values | None = None
 
     def __add__(self, other: NumericSummary) -> NumericSummary:
-        both = None
-        if self.values is not None and other.values is not None:
-            both = self.values + other.values
         return NumericSummary(
             self.n_rows + other.n_rows,
             self.n_missing + other.n_missing,
@@ -180,8 +179,13 @@ class NumericSummary:
             max(self.high, other.high),
             self.moments + other.moments,
             self.missing + other.missing,
-            both,
+            _both(self.values, other.values),
+            _both(self.counted, other.counted),
         )
+
+
+def _both(mine: Values | None, other: Values | None) -> Values | None:
+    return None if mine is None or other is None else mine + other
 
 
 def summarize_numbers(
@@ -198,7 +202,9 @@ def summarize_numbers(
     low, high = kept.min(initial=np.inf), kept.max(initial=-np.inf)
     within = not len(kept) or (low >= 0.0 and high <= 1.0)
     only_ones = within and int(np.count_nonzero(kept == 1.0)) == n_nonzero
-    found: Values | None = None
+    found, counted = None, None
+    if with_values and weight is not None:
+        counted = values_of(kept, None, limit)
     if only_ones and len(kept):
         moments, found = _of_indicator(kept, kept_weight, n_nonzero, limit)
     else:
@@ -217,6 +223,7 @@ def summarize_numbers(
         moments=moments,
         missing=_moments_of_indicator(known, unknown),
         values=found if with_values else None,
+        counted=counted,
     )
 
 

@@ -28,7 +28,8 @@ def with_class_shares(model: FittedModel, shares: Floats) -> FittedModel:
     if path is not None:
         steps = tuple(_moved_step(step, odds) for step in path.steps)
         path = Path(_moved(path.whole, odds, ratio), steps)
-    return replace(model, tree=_moved(model.tree, odds, ratio), path=path)
+    own = model.with_other_scores()
+    return replace(own, tree=_moved(model.tree, odds, ratio), path=path)
 
 
 def _moved(tree: Tree, odds: Floats, ratio: Floats) -> Tree:

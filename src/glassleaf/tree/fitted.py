@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -17,6 +17,7 @@ from glassleaf.losses import Loss
 from glassleaf.tables.reading import check_columns, read_table
 from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_slices, with_column
 from glassleaf.tree.calibration import Intervals, Scaling
+from glassleaf.tree.histograms import Histograms
 from glassleaf.tree.offset import given_numbers
 from glassleaf.tree.path import Path
 from glassleaf.tree.tree import LEAF, Tree
@@ -49,6 +50,7 @@ class FittedModel:
     path: Path | None = None  # from the shortest model to the longest, where that was learned
     intervals: Intervals | None = None  # what calibration rows said of numbers,
     scaling: Scaling | None = None  # and of classes
+    histograms: Histograms | None = None  # of columns and scores in training; older files lack them
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
@@ -111,6 +113,13 @@ class FittedModel:
     def n_threads(self) -> int:
         return checks.n_threads(self.parameters.get("n_jobs"))
 
+    def with_other_scores(self) -> FittedModel:
+        """The same model without what it knows of its scores in training."""
+        if self.histograms is None:
+            return self
+        kept = self.histograms.without_scores(len(self.tree.columns))
+        return replace(self, histograms=kept)
+
     # --- tables in -------------------------------------------------------------------------------
 
     def read(self, X: Any) -> Table:
@@ -162,7 +171,7 @@ class FittedModel:
         given = self._given(table, exposure, offset)
         nodes = np.empty(table.n_rows, dtype=np.int64)
         out = np.empty((table.n_rows, self.loss.n_outputs))
-        for rows, matrix in self._pieces(table):
+        for rows, matrix in self.slices(table):
             for column, values in given.items():
                 matrix[:, column] = values[rows]
             nodes[rows] = self.tree.apply(matrix)
@@ -185,7 +194,7 @@ class FittedModel:
                 raise ValueError(f"{parameter}={values!r}: the model was fitted with {name!r}.")
         return out
 
-    def _pieces(self, table: Table) -> Iterator[tuple[slice, Floats]]:
+    def slices(self, table: Table) -> Iterator[tuple[slice, Floats]]:
         """The raw matrix of a table, a bounded number of rows at a time."""
         for rows, matrix in raw_slices(table, self.tree.columns[: table.n_columns]):
             yield rows, self._extended(matrix)
@@ -194,7 +203,7 @@ class FittedModel:
         """The leaf of every row of a table, as a position in the arrays of the tree."""
         table = self.read(X)
         out = np.empty(table.n_rows, dtype=np.int64)
-        for rows, matrix in self._pieces(table):
+        for rows, matrix in self.slices(table):
             out[rows] = self.tree.apply(matrix)
         return out
 

@@ -11,7 +11,7 @@ import time
 import needed
 import numpy as np
 import pytest
-from partitions import assert_same_tree, case, named, problem
+from partitions import assert_same_histograms, assert_same_tree, case, named, problem
 from sklearn.base import clone
 
 import glassleaf
@@ -41,6 +41,7 @@ def test_partitions_give_the_tree_of_the_table(client, name, n_partitions):
     whole, *_ = case(name, max_depth=depth)
     whole.fit(X, target, weight)
     assert_same_tree(model.tree_, whole.tree_)
+    assert_same_histograms(model.model_.histograms, whole.model_.histograms)
     if hasattr(whole, "classes_"):
         np.testing.assert_array_equal(model.classes_, whole.classes_)
 

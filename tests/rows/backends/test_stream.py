@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from partitions import CASES, assert_same_tree, case, cut, named, problem
+from partitions import CASES, assert_same_histograms, assert_same_tree, case, cut, named, problem
 
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 from glassleaf._kernels import scratch
@@ -33,6 +33,7 @@ def test_a_folder_gives_the_tree_of_the_table(tmp_path, name, n_files):
     whole, *_ = case(name)
     whole.fit(X, target, sample_weight=weight)
     assert_same_tree(model.tree_, whole.tree_)
+    assert_same_histograms(model.model_.histograms, whole.model_.histograms)
     np.testing.assert_array_equal(model.feature_names_in_, whole.feature_names_in_)
     score = getattr(model, "decision_function", model.predict)(X)
     expected = getattr(whole, "decision_function", whole.predict)(X)

@@ -5,6 +5,7 @@ import datetime
 import html
 import json
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,8 +22,7 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor, explain, inferenc
 from glassleaf.explanations import scores
 from glassleaf.explanations.effect_lines import direction, effect_line
 from glassleaf.explanations.scores import intervals
-from glassleaf.show.report import Report, classes, densities
-from glassleaf.show.report.data_notes import stability
+from glassleaf.show.report import Report, classes, densities, prose
 from glassleaf.show.report.view import page_view
 
 # --- scores and their intervals ------------------------------------------------------------------
@@ -158,7 +158,6 @@ def point_estimates(contents):
         *((b.prediction, b.target) for bins in contents.calibration.values() for b in bins),
         *((leaf.share, *leaf.target, *leaf.prediction) for leaf in leaves),
         *((n.missing_test, n.new_share, n.outside, n.shift or 0) for n in notes),
-        contents.data.leaf_stability,
     ]
 
 
@@ -274,12 +273,25 @@ def test_data_notes_do_not_mark_what_chance_gives():
     assert "values outside the range of training" in found[1].remarks
 
 
-def test_stability_index():
-    p, q = np.array([0.5, 0.5]), np.array([0.8, 0.2])
-    index, level = stability(p, q, 1000, 1000)
-    assert index == pytest.approx(0.3 * np.log(1.6) - 0.3 * np.log(0.4))
-    assert level == 2
-    assert stability(p, p, 1000, 1000) == (0.0, 0)
+def test_rows_are_said_to_look_like_training_rows_only_if_they_do():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(2000, 3)), columns=["a", "b", "c"])
+    y = X["a"] + X["b"] + rng.normal(size=2000)
+    model = ModelTreeRegressor(max_depth=1, n_jobs=1).fit(X[:1000], y[:1000])
+    alike = "The test rows look like the training rows."
+    assert alike in model.report(X[1000:], y[1000:]).markdown()
+    squeezed = X[1000:].assign(a=X["a"][1000:] / 5)
+    report = model.report(squeezed, y[1000:])
+    assert alike not in report.markdown() and "distributed otherwise" in report.markdown()
+    (note,) = (note for note in report.contents.data.features if note.feature == "a")
+    assert note.level == 2 and note.stability > 2
+    assert "prediction" in prose.stability(report.contents)
+    older = copy.copy(model)
+    older.model_ = replace(model.model_, histograms=None)
+    report = older.report(X[1000:], y[1000:])
+    assert alike not in report.markdown()
+    said = " ".join(prose.summary(report.contents))
+    assert "{a, b, c, the score} is distributed was not compared" in said
 
 
 @pytest.mark.parametrize(

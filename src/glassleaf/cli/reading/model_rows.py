@@ -149,15 +149,19 @@ class ModelReader:
 
 def conformed_rows(estimator: Any, path: str, options: ReadOptions) -> Any:
     """The model's columns of all usable rows."""
-    tables = []
     with opened_for(estimator, path, options) as reader:
-        for chunk in reader.source.chunks:
-            table = reader.conformed(chunk)
-            bad = reader.source.problems.settle()
-            tables.append(table.take(chunk.places_without(bad)) if bad else table)
+        tables = list(conformed_chunks(reader))
     if not tables:
         raise DataError(f"{reader.source.name} has no rows.")
     return pa.concat_tables(tables)
+
+
+def conformed_chunks(reader: ModelReader) -> Iterator[Any]:
+    """The model's columns of the usable rows of a file, chunk after chunk."""
+    for chunk in reader.source.chunks:
+        table = reader.conformed(chunk)
+        bad = reader.source.problems.settle()
+        yield table.take(chunk.places_without(bad)) if bad else table
 
 
 def chosen_rows(estimator: Any, path: str, numbers: Sequence[int], options: ReadOptions) -> Any:

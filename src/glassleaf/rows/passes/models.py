@@ -21,6 +21,7 @@ from glassleaf.rows.passes.data import (
     is_uniform,
 )
 from glassleaf.rows.slices import in_slices
+from glassleaf.tables.summaries import Several, values_of
 
 Floats = NDArray[np.float64]
 
@@ -355,6 +356,31 @@ def _ends(values: Floats) -> Floats:
 
 def _both_ends(one: Floats, other: Floats) -> Floats:
     return np.array([min(one[0], other[0]), max(one[1], other[1])])
+
+
+class PredictionsTask(NamedTuple):
+    """A node, its finished model, the limits of its scores, and how many values a summary holds."""
+
+    node: int
+    model: RowModel
+    low: Floats
+    high: Floats
+    loss: Loss
+    limit: float
+    span: Span | None = None
+
+
+def predictions(rows: Rows, task: PredictionsTask) -> Several:
+    """The distinct predictions of a node's rows, one summary per score."""
+    start, stop = rows.span_of(task)
+    raw = np.clip(raw_prediction(rows, start, stop, task.model), task.low, task.high)
+    return summarized_predictions(raw, task.loss, task.limit)
+
+
+def summarized_predictions(raw: Floats, loss: Loss, limit: float) -> Several:
+    """The distinct predictions at some raw scores, one summary per score."""
+    scores = loss.scores_to_watch(raw)
+    return Several(values_of(own.copy(), None, limit) for own in scores.T)
 
 
 # Scores nearer to each other than this have no secant but rounding.

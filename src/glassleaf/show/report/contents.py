@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from glassleaf._version import __version__
 from glassleaf.errors import describe
+from glassleaf.explanations.drift import compared, count_matrix
 from glassleaf.explanations.estimates import Estimates, read_estimates
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import ModelExplanation, explain_model
@@ -137,7 +138,7 @@ def gather(
     name = _target_name(target, y)
     test = rows.truth, rows.prediction, rows.weight
     leaves = leaves_on_test(explanation, rows.nodes, *test)
-    shares = np.array([leaf.share for leaf in leaves.leaves])
+    drift = compared(model, count_matrix(model, rows.matrix))
     new = model.new_categories(X, rows.used)
     return Contents(
         title=_title(title, name),
@@ -166,7 +167,7 @@ def gather(
         ),
         leaves=leaves,
         densities=densities(explanation, rows.matrix, rows.weight),
-        data=data_notes(explanation, rows.matrix, rows.weight, new, shares),
+        data=data_notes(explanation, rows.matrix, rows.weight, new, drift),
         typical=_typical(model, rows.matrix),
         examples=_examples(model, explanation, rows),
         steps=reported_steps(model, explanation, rows),

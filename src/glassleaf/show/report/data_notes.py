@@ -1,17 +1,17 @@
 """Notes on the test data: gaps, categories never seen, drift against the training record.
 
-A model keeps, of its training rows, the share of every category and of missing values, mean and
-spread of the terms, the ranges of the numbers and the rows of every leaf. Test rows are compared
-with these:
+A model keeps, of its training rows, a small histogram of every column and score, the share of
+missing values, mean and spread of the terms, the ranges of the numbers and the rows of every leaf.
+Test rows are compared with these:
 
-* ``stability``: population stability index (PSI), the sum of ``(q - p) ln(q / p)`` over categories
-  or leaves, with the shares p in training and q in test. Usual reading: below 0.1 stable, above
-  0.25 changed. Shares of less than half a test row count as half a row.
+* ``stability``: population stability index (PSI) of columns, scores and leaves, as in
+  ``explanations.drift``; None where the model comes from a file without histograms.
 * ``shift`` of a number: difference of the means (of the term: transformed, gaps filled as the
   model does) in standard deviations of training.
 * ``outside``: share of numbers below or above the range of training.
 
-Shares and means are weighted, in training as in test.
+Means, and shares of gaps and of new categories, are weighted, in training as in test; the index
+counts rows.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, poisson
+from scipy.stats import poisson
 
+from glassleaf.explanations.drift import Drift, Watched
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import Feature, ModelExplanation
 from glassleaf.explanations.scores import effective_rows
@@ -31,7 +32,6 @@ from glassleaf.explanations.scores import effective_rows
 Floats = NDArray[np.float64]
 
 # From here on a change is worth a look, or large.
-STABILITY = (0.1, 0.25)
 SHIFT = (0.25, 0.5)
 GAPS = (0.02, 0.1)
 OUTSIDE = (0.01, 0.05)
@@ -61,12 +61,17 @@ class FeatureNote(JsonData):
 
 @dataclass(frozen=True)
 class DataNotes(JsonData):
-    """All features, and the stability of the leaves' shares."""
+    """All features, and the stability of scores and of the leaves' shares.
+
+    ``not_compared`` names columns, or the score, whose distribution the model does not know.
+    """
 
     rows: int
     features: tuple[FeatureNote, ...]
     leaf_stability: float
     leaf_level: int
+    scores: tuple[Watched, ...]
+    not_compared: tuple[str, ...]
 
 
 def data_notes(
@@ -74,31 +79,25 @@ def data_notes(
     matrix: Floats,
     weight: Floats,
     new_categories: Mapping[int, tuple[Any, ...]],
-    leaf_shares: Floats,
+    drift: Drift,
 ) -> DataNotes:
     """Compare a raw matrix of test rows with what training kept."""
     share, n = weight / weight.sum(), effective_rows(weight)
-    training = np.array([leaf.share for leaf in explanation.leaves])
-    drift, level = stability(training, leaf_shares, explanation.rows, n)
+    (leaves,) = (own for own in drift.watched if own.what == "leaves")
+    of_column = {own.name: own for own in drift.watched if own.what == "column"}
     return DataNotes(
         rows=len(matrix),
         features=tuple(
             _note(explanation, feature, matrix[:, feature.column], share, n,
-                  tuple(map(str, new_categories.get(feature.column, ()))))
+                  tuple(map(str, new_categories.get(feature.column, ()))),
+                  of_column.get(feature.name))
             for feature in explanation.features
         ),
-        leaf_stability=drift,
-        leaf_level=level,
+        leaf_stability=leaves.psi,
+        leaf_level=leaves.level,
+        scores=tuple(own for own in drift.watched if own.what == "score"),
+        not_compared=drift.not_compared,
     )  # fmt: skip
-
-
-def stability(p: Floats, q: Floats, n_training: int, n_test: float) -> tuple[float, int]:
-    """Population stability index and its level; what chance can explain has level 0."""
-    floor = 0.5 / max(n_test, 1)
-    p, q = np.maximum(p, floor), np.maximum(q, floor)
-    index = float(((q - p) * np.log(q / p)).sum())
-    chance = float(chi2.ppf(_CERTAINTY, max(len(p) - 1, 1))) * (1 / n_test + 1 / n_training)
-    return index, _level(index, STABILITY) if index > chance else 0
 
 
 def _note(
@@ -108,6 +107,7 @@ def _note(
     share: Floats,
     n: float,
     new: tuple[str, ...],
+    watched: Watched | None,
 ) -> FeatureNote:
     """``share`` is that of every row; together they tell as much as ``n`` rows of equal weight."""
     missing = float(share[np.isnan(values)].sum())
@@ -117,9 +117,6 @@ def _note(
     beyond = (values < feature.low) | (values > feature.high)
     outside = float(share[beyond].sum()) if is_number else 0.0
     shift = _shift(explanation, feature, values, share) if is_number else None
-    drift, drift_level = (
-        (None, 0) if is_number else _category_drift(explanation, feature, values, share, n)
-    )
     remarks = [
         _remark(_gaps_level(missing, gaps, n),
                 "missing more often" if missing > (gaps or 0) else "missing less often"),
@@ -127,7 +124,8 @@ def _note(
         _remark(_outside_level(outside, explanation.rows, n),
                 "values outside the range of training"),
         _remark(_shift_level(shift, n), "mean has moved"),
-        _remark(drift_level, "other shares of the categories"),
+        _remark(0 if watched is None else watched.level,
+                "distributed otherwise" if is_number else "other shares of the categories"),
     ]  # fmt: skip
     found = [remark for remark in remarks if remark[0]]
     return FeatureNote(
@@ -139,7 +137,7 @@ def _note(
         new_categories=new,
         outside=outside,
         shift=shift,
-        stability=drift,
+        stability=None if watched is None else watched.psi,
         level=max((level for level, _ in found), default=0),
         remarks=tuple(text for _, text in found),
     )
@@ -202,17 +200,3 @@ def _shift(
         term = np.interp(values, x, z)
     term = np.where(np.isnan(values), feature.fill, term)
     return float((share @ term - root.mean[own[0]]) / root.spread[own[0]])
-
-
-def _category_drift(
-    explanation: ModelExplanation, feature: Feature, values: Floats, share: Floats, n: float
-) -> tuple[float | None, int]:
-    own = _terms_of(explanation, feature, "category")
-    if not own:
-        return None, 0
-    root = explanation.nodes[0]
-    training = [root.mean[t] for t in own]
-    training += [_training_gaps(explanation, feature) or 0.0, 0.0]
-    test = [float(share[values == code].sum()) for code in range(len(own))]
-    test += [float(share[np.isnan(values)].sum()), float(share[values < 0].sum())]
-    return stability(np.array(training), np.array(test), explanation.rows, n)

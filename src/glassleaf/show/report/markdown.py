@@ -299,10 +299,8 @@ def _data(contents: Contents) -> str:
     missing = "missing here" if contents.seen else "missing in test"
     header = ["feature", "missing in training", missing, "outside", "shift", "stability",
               "new categories", "remark"]  # fmt: skip
-    stability = words.number(contents.data.leaf_stability, 3)
-    return (
-        f"Stability of the leaves' shares: {stability}.\n\n{table(header, rows)}\n\n"
-        + "\n".join(f"- {escaped(line, 500)}" for line in prose.definitions(contents))
+    return f"{prose.stability(contents)}\n\n{table(header, rows)}\n\n" + "\n".join(
+        f"- {escaped(line, 500)}" for line in prose.definitions(contents)
     )
 
 

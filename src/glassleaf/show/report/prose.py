@@ -310,13 +310,30 @@ def _what_matters(contents: Contents) -> str:
 
 
 def _drift(contents: Contents) -> str:
-    changed = [note for note in contents.data.features if note.level]
-    if not changed:
-        return "The test rows look like the training rows."
-    ordered = sorted(changed, key=lambda note: -note.level)
-    listed = ", ".join(words.name(note.feature) for note in ordered[:3])
-    more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
-    return f"The test rows differ from the training rows in {listed}{more}; see the data notes."
+    data = contents.data
+    marked = sorted((note for note in data.features if note.level), key=lambda note: -note.level)
+    changed = [words.name(note.feature) for note in marked]
+    changed += [own.name for own in data.scores if own.level]
+    changed += ["the rows of the leaves"] if data.leaf_level else []
+    if changed:
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        listed = ", ".join(changed[:3]) + more
+        return f"The test rows differ from the training rows in {listed}; see the data notes."
+    if data.not_compared:
+        return (
+            f"Means, ranges and gaps of the test rows are like those of the training rows; how"
+            f" {words.listed(data.not_compared)} is distributed was not compared, for the model"
+            " does not know it of its training rows."
+        )
+    return "The test rows look like the training rows."
+
+
+def stability(contents: Contents) -> str:
+    """The population stability index of the leaves' shares, and of every score."""
+    data = contents.data
+    said = [f"the leaves' shares {words.number(data.leaf_stability, 3)}"]
+    said += [f"{own.name} {words.number(own.psi, 3)}" for own in data.scores]
+    return f"Stability (PSI): {', '.join(said)}."
 
 
 def score_text(score: ReportedScore) -> str:

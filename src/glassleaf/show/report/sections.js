@@ -176,8 +176,8 @@ function dataSection(view) {
     { text: "shift", number: true }, { text: "stability", number: true }];
   const marked = notes.filter((note) => note.level).length;
   return section("data", "Data notes", view.intro.data,
-    h("p", {}, `${marked} of ${notes.length} features are marked. Stability of the leaves' shares: `,
-      h("strong", {}, view.data.stability.toFixed(3)), " ", badge(view.data.level)),
+    h("p", {}, `${marked} of ${notes.length} features are marked. Stability (PSI): `,
+      view.data.stability.map((own, k) => [k ? ", " : "", own.label + " ", h("strong", {}, own.psi.toFixed(3)), " ", badge(own.level)])),
     table("Data notes", header, rows, Math.max(marked, 5)),
     h("ul", { class: "quiet" }, view.definitions.map((line) => h("li", {}, line))));
 }

@@ -480,8 +480,13 @@ def _data(contents: Contents) -> dict[str, Any]:
     notes = contents.data
     return {
         "rows": notes.rows,
-        "stability": notes.leaf_stability,
-        "level": notes.leaf_level,
+        "stability": [
+            {"label": "the leaves' shares", "psi": notes.leaf_stability, "level": notes.leaf_level},
+            *(
+                {"label": words.name(own.name, _LABEL), "psi": own.psi, "level": own.level}
+                for own in notes.scores
+            ),
+        ],
         "features": [
             {
                 **note.to_dict(),

@@ -26,7 +26,7 @@ VERSION = 4
 
 _LEAF = -1
 _LOG_LINKS = ("poisson", "gamma", "tweedie", "negative_binomial")
-_PARTS = ("terms", "tree", "seen", "candidates", "steps", "intervals", "scaling")
+_PARTS = ("terms", "tree", "seen", "candidates", "steps", "intervals", "scaling", "histograms")
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -161,6 +161,8 @@ def check_structure(document: Document) -> None:
         _check_intervals(document)
     if "scaling" in document:
         _check_scaling(document)
+    if "histograms" in document:
+        _check_histograms(columns, document["histograms"], sizes["output"])
     if "path" in document:
         _check_shapes(document["path"], sizes)
         _check_tree(columns, document["path"])
@@ -201,6 +203,28 @@ def _check_scaling(document: Document) -> None:
     _require(document["classes"] is not None, "numbers have no odds to scale")
     numbers = [*document["scaling"]["slope"], *chain(*document["scaling"]["shift"])]
     _require(all(map(math.isfinite, numbers)), "a scale of scores is not finite")
+
+
+def _check_histograms(columns: list[Document], found: Document, n_scores: int) -> None:
+    first_edge, first_share = found["first_edge"], found["first_share"]
+    fits = len(first_edge) - 1 in (len(columns), len(columns) + n_scores)
+    _require(fits, "there is not one histogram per column and score")
+    for first, name in ((first_edge, "edge"), (first_share, "share")):
+        fits = _are_parts(first, len(found[name]))
+        _require(fits, f"the {name}s of histograms begin or end wrongly")
+    share = found["share"]
+    _require(all(0 <= own <= 1 for own in share), "a share of a histogram is none")
+    for k in range(len(first_edge) - 1):
+        edges = found["edge"][first_edge[k] : first_edge[k + 1]]
+        n_shares = first_share[k + 1] - first_share[k]
+        fits = n_shares == len(edges) + 2 or not (n_shares or edges)
+        _require(fits and _ascend(edges), f"histogram {k} is not one")
+        categories = columns[k]["categories"] if k < len(columns) else None
+        if categories is not None:
+            _require(
+                all(own in range(len(categories)) for own in edges),
+                f"a category of histogram {k} is out of range",
+            )
 
 
 def _n_pairs(first_hinge: list[int]) -> int:

@@ -18,6 +18,7 @@ from glassleaf.tree import plain
 from glassleaf.tree.calibration import Intervals, Scaling
 from glassleaf.tree.file.model_file import FORMAT, VERSION, Document, arrays
 from glassleaf.tree.fitted import FittedModel
+from glassleaf.tree.histograms import Histograms
 from glassleaf.tree.offset import Offset
 from glassleaf.tree.path import Path, Step
 from glassleaf.tree.plain import PlainModel
@@ -91,6 +92,7 @@ def model_document(model: FittedModel) -> Document:
         "tree": _lists(tree, "tree"),
         **_record(tree),
         **_calibration(model),
+        **_histograms(model),
     }
 
 
@@ -103,6 +105,12 @@ def _calibration(model: FittedModel) -> Document:
     if model.scaling is not None:
         out["scaling"] = _lists(model.scaling, "scaling")
     return out
+
+
+def _histograms(model: FittedModel) -> Document:
+    """What is kept of the distributions of columns and scores."""
+    found = model.histograms
+    return {} if found is None else {"histograms": _lists(found, "histograms")}
 
 
 def _record(tree: Tree) -> Document:
@@ -238,6 +246,11 @@ def from_document(document: Document) -> FittedModel:
         intervals=_built_intervals(document) if "intervals" in document else None,
         scaling=(
             Scaling(**_arrays(document, "scaling", {}, single)) if "scaling" in document else None
+        ),
+        histograms=(
+            Histograms(**_arrays(document, "histograms", {}, single))
+            if "histograms" in document
+            else None
         ),
     )
 
