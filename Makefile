@@ -1,6 +1,6 @@
 # Everything a newcomer needs: Python 3.11 or later, and nothing else.
 #
-#   make demo    fit on data that ships with scikit-learn; print scores and trees
+#   make demo    a story in a minute: a table, three models, one to read, a report
 #   make test    run the whole test suite
 #   make lint    ruff, mypy, import-linter
 #   make docs    build the site and check its links; open build/site/index.html
