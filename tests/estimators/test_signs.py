@@ -70,6 +70,105 @@ def test_predictions_are_monotone_on_a_grid_of_all_columns(seed):
         assert (sign * np.diff(found, axis=column) >= -1e-12 * np.abs(found).max()).all()
 
 
+def bent_problem(rng, kind, n=1200):
+    """Curves that rise, jump, turn round and differ by region, in a table with everything."""
+    X = pd.DataFrame(rng.normal(size=(n, 4)), columns=["a", "b", "c", "d"])
+    X["heavy"] = np.round(np.exp(2 * X["d"]), 1)
+    X["text"] = rng.choice(list("uvw"), n)
+    X.loc[rng.random(n) < 0.1, "a"] = np.nan
+    a, places = X["a"].fillna(1.5), rng.normal(size=4)
+    size = rng.choice([-3.0, 3.0])
+    score = size * (np.clip(a, *np.sort(places[:2])) - (a > places[2]))
+    score += np.where(X["text"] == "u", 3.0, 1.0) * np.abs(X["b"] - places[3] / 4)
+    score += np.where(X["c"] > 0, 1.0, rng.normal()) * np.log1p(X["heavy"])
+    score += 0.3 * rng.normal(size=n)
+    if kind is ModelTreeClassifier:
+        return X, np.where(score > score.median(), "bad", "good")
+    return X, np.exp(score / 4) if rng.random() < 0.5 else score
+
+
+def swept(model, X, column, values):
+    """Scores of rows in which one column takes every value."""
+    rows = X.iloc[np.repeat(np.arange(len(X)), len(values))].reset_index(drop=True)
+    rows[column] = np.tile(values, len(X))
+    is_classifier = hasattr(model, "predict_proba")
+    found = model.predict_proba(rows)[:, 0] if is_classifier else model.predict(rows)
+    return found.reshape(len(X), len(values))
+
+
+BENT_CASES = [
+    {},
+    {"max_numbers": "auto"},
+    {"max_numbers": 30, "significance": None},
+    {"max_numbers": "auto", "honest": 0.5},
+    {"honest": 0.4, "curves": True},
+    {"coef_digits": 1, "curves": True, "significance": None},
+    {"leaf_transform": "rank", "curves": True, "clamp": False},
+    {"clamp": (0.05, 0.95), "max_leaf_nodes": 6, "significance": None},
+    {"shrink": "zero", "max_leaf_nodes": "auto"},
+]
+
+
+@pytest.mark.parametrize("given", BENT_CASES)
+@pytest.mark.parametrize("kind", [ModelTreeRegressor, ModelTreeClassifier])
+def test_curves_are_monotone_whatever_the_data_say(given, kind):
+    """Every value of the column and beyond, in rows as they came and in rows that never came."""
+    rng, n_bent = np.random.default_rng(len(str(given))), 0
+    for seed in range(2):
+        X, y = bent_problem(rng, kind)
+        signs = {"a": [1, -1][seed], "b": 1, "heavy": -1}
+        own = {"positive_class": "good"} if kind is ModelTreeClassifier else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = kind(monotonic_cst=signs, **own, **given).fit(X, y)
+        n_bent += len({X.columns[j] for j in model.tree_.terms.bent} & set(signs))
+        rows = X.sample(40, random_state=0)
+        strange = rows.apply(lambda own: own.sample(frac=1, random_state=1).to_numpy())
+        strange[["c", "d"]] *= 10
+        for column, sign in signs.items():
+            seen = np.unique(X[column].dropna())
+            beyond = np.linspace(seen[0] - 5 * np.ptp(seen), seen[-1] + 5 * np.ptp(seen), 40)
+            found = swept(model, pd.concat([rows, strange]), column, np.union1d(seen[::7], beyond))
+            direction = -sign if kind is ModelTreeClassifier else sign  # of the first class, "bad"
+            steps = direction * np.diff(found, axis=1)
+            assert steps.min() >= -1e-11 * np.abs(found).max()
+    assert n_bent > 0
+
+
+def test_a_curve_that_only_rises_is_found(rng):
+    """Steep between two places, by as many numbers as a curve that is free."""
+    X = pd.DataFrame(rng.uniform(-1, 1, size=(3000, 2)), columns=["a", "b"])
+    truth = 3 * np.clip(X["a"], -0.4, 0.3) * np.where(X["b"] > 0, 1.0, 0.3)
+    y = truth + 0.2 * rng.normal(size=3000)
+    for numbers in (None, "auto"):
+        free, rising = (
+            ModelTreeRegressor(max_numbers=numbers, monotonic_cst=signs).fit(X, y)
+            for signs in (None, {"a": 1})
+        )
+        assert rising.score(X, truth) > 0.99
+        assert rising.complexity_.total <= free.complexity_.total + 5
+
+
+def test_missing_values_need_no_sign(rng):
+    """They lie nowhere along the column: what is known of them may be high or low."""
+    x = rng.normal(size=2000)
+    y = x + 0.1 * rng.normal(size=2000)
+    x[::5] = np.nan
+    for missing in (-10.0, 10.0):
+        y = np.where(np.isnan(x), missing, y)
+        for numbers in (None, "auto"):
+            given = {"max_numbers": numbers, "monotonic_cst": [1]}
+            model = ModelTreeRegressor(**given).fit(x[:, None], y)
+            assert abs(model.predict([[np.nan]])[0] - missing) < 0.5
+
+
+def test_with_absolute_values_in_the_penalty_lines_with_a_sign_stay_straight(rng):
+    X = rng.normal(size=(1000, 2))
+    y = np.exp(X[:, 0]) + np.exp(X[:, 1])
+    model = ModelTreeRegressor(l1_ratio=0.5, monotonic_cst=[1, 0]).fit(X, y)
+    assert model.tree_.terms.bent == [1]
+
+
 # --- signs against the data ----------------------------------------------------------------------
 
 

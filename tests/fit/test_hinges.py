@@ -137,9 +137,9 @@ def test_of_columns_that_go_together_one_gets_the_bend(rng):
         {"curves": False},
         {"leaf_transform": "none"},
         {"max_depth": 0},
-        {"monotonic_cst": {"bent": 1}},
         {"leaf_features": ["straight", "idle"]},
-        {"split_features": ["straight"]},
+        {"curves": ["idle"]},
+        {"curves": []},
         paper_settings("MT-GR"),
     ],
 )
@@ -253,8 +253,29 @@ def test_a_value_that_many_rows_share_is_one_place(rng):
     assert (np.abs(places - 40.0) < 1.5).sum() == 1
 
 
+@pytest.mark.parametrize("given", [{"split_features": ["straight"]}, {"split_features": []}])
+def test_a_column_that_does_not_split_bends_all_the_same(rng, given):
+    X, y = wave(rng)
+    model = ModelTreeRegressor(**given).fit(X, y)
+    assert curved(model) == {"bent"}
+    assert set(model.tree_.feature[model.tree_.left >= 0]) <= {1}
+
+
+def test_curves_that_are_asked_for(rng):
+    """By name or position, where "auto" would have none; categories have no curve."""
+    X, y = wave(rng)
+    X["kind"] = rng.choice(["a", "b"], size=len(X))
+    for asked in (["bent"], [0], np.array([True, False, False, False])):
+        given = {"curves": asked, "leaf_transform": "none", "max_depth": 0}
+        assert curved(ModelTreeRegressor(**given).fit(X, y)) == {"bent"}
+    with pytest.raises(ValueError, match="curves names the column 'kind', which holds categories"):
+        ModelTreeRegressor(curves=["kind"]).fit(X, y)
+    with pytest.raises(ValueError, match="curves names the column 'bend', which X does not have"):
+        ModelTreeRegressor(curves=["bend"]).fit(X, y)
+
+
 @pytest.mark.parametrize("value", ["Auto", 1, None, "yes"])
 def test_what_the_parameter_may_be(rng, value):
     X, y = wave(rng, 100)
-    with pytest.raises(ValueError, match="curves=.* must be 'auto', True or False"):
+    with pytest.raises(ValueError, match="curves=.* must be 'auto', True, False or a list"):
         ModelTreeRegressor(curves=value).fit(X, y)

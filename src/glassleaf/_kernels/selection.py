@@ -36,12 +36,12 @@ class Quadratic(NamedTuple):
 class Prices(NamedTuple):
     """How many numbers it takes to read an entry.
 
-    Its own; those of its two groups, if it is the first of one; those of the splits that must be
-    told to name its node.
+    Its own; those of its groups, if it is the first of one; those of the splits that must be told
+    to name its node.
     """
 
     entry: np.ndarray  # (parameters,)
-    group_of: np.ndarray  # (parameters, 2)
+    group_of: np.ndarray  # (parameters, groups of each)
     group: np.ndarray  # (groups,)
     split: np.ndarray  # (nodes,)
     parent: np.ndarray  # (nodes,)

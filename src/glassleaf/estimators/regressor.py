@@ -133,16 +133,18 @@ default="from_dtype"
         and one that contradicts its sign in ``monotonic_cst``. None: none. Needs ``max_numbers``.
     monotonic_cst : dict, array-like or None, default=None
         Per column name or position: 1 if predictions must never fall as the column rises, -1 if
-        they must never rise, 0 if they are free. A column with a sign does not split.
+        they must never rise, 0 if they are free. A column with a sign does not split, but may bend:
+        all its slopes keep the sign. ``glassleaf.check_signs`` proves it, row by row.
     leaf_transform : {"auto", "none", "winsor", "rank"}, default="auto"
         Monotone transform of the numeric columns in the models (never in the splits): values beyond
         the 1 % and 99 % quantiles cut, or normal scores of ranks. "auto": for columns with heavy
         tails, where it explains more.
-    curves : bool or "auto", default="auto"
+    curves : bool, "auto" or array-like of names or positions, default="auto"
         Whether a numeric column along which the target bends may bend: its effect is then a broken
         line with few corners. All leaves have the same corners, and slopes of their own. "auto": if
         ``leaf_transform`` is "auto" and there may be a tree; ``max_depth=0`` is the plain linear
-        model. Never for columns in ``monotonic_cst``, or that may not split.
+        model. A list names the columns that may bend. Columns in ``monotonic_cst`` keep their sign,
+        and stay straight if ``l1_ratio`` is not 0.
     clamp : bool or pair of floats, default=True
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.
@@ -244,7 +246,7 @@ default="from_dtype"
         required_features: ArrayLike | None = None,
         monotonic_cst: Mapping[str, int] | Mapping[int, int] | ArrayLike | None = None,
         leaf_transform: Literal["auto", "none", "winsor", "rank"] = "auto",
-        curves: bool | Literal["auto"] = "auto",
+        curves: bool | Literal["auto"] | ArrayLike = "auto",
         clamp: bool | tuple[float, float] = True,
         # readability
         max_numbers: int | Literal["auto"] | None = "auto",

@@ -71,7 +71,6 @@ def settings_of(
         n_classes=n_classes,
         weak_model=weak_model,
         transform=transform,
-        curves=_wants_curves(given),
         clamp=parameters.clamp(given["clamp"]) if max_numbers is None else False,
         refine=parameters.flag("refine", given["refine"]),
         subsets=parameters.choice(
@@ -155,15 +154,6 @@ def _transform(given: Mapping[str, Any], is_short: bool) -> str:
     """The transform of columns; where numbers are counted, "auto" only cuts heavy tails."""
     found = parameters.choice("leaf_transform", given["leaf_transform"], TRANSFORMS)
     return "cut" if is_short and found == "auto" else found
-
-
-def _wants_curves(given: Mapping[str, Any]) -> bool:
-    if _is_called(given["curves"], "auto"):
-        is_short = _max_numbers(given) is not None
-        return _is_called(given["leaf_transform"], "auto") and (is_short or given["max_depth"] != 0)
-    if not isinstance(given["curves"], (bool, np.bool_)):
-        raise ValueError(f"curves={describe(given['curves'])} must be 'auto', True or False.")
-    return bool(given["curves"])
 
 
 def _coef_digits(given: Mapping[str, Any]) -> int | None:
@@ -270,7 +260,36 @@ def roles_of(given: Mapping[str, Any], loss: Loss, table: Table) -> Roles:
     signs = column_signs(table, given["monotonic_cst"], "monotonic_cst")
     _check_signs(given, loss, table, signs, categorical, leaves)
     tested = _tested(given, table, leaves)
-    return Roles(categorical, splits & (signs == 0), leaves, signs, shared, required, tested)
+    bends = _bends(given, table, leaves & ~categorical)
+    if given["l1_ratio"]:  # the absolute values of slopes are not those of weights
+        bends = bends & (signs == 0)
+    splits = splits & (signs == 0)
+    return Roles(categorical, splits, leaves, bends, signs, shared, required, tested)
+
+
+def _bends(
+    given: Mapping[str, Any], table: Table, may_bend: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """The columns that may bend: those that are named, or all or none of those that can."""
+    asked = given["curves"]
+    if _is_called(asked, "auto"):
+        is_short = _max_numbers(given) is not None
+        asked = _is_called(given["leaf_transform"], "auto") and (
+            is_short or given["max_depth"] != 0
+        )
+    if isinstance(asked, (bool, np.bool_)):
+        return may_bend & bool(asked)
+    if asked is None or isinstance(asked, (str, int, float)):
+        raise ValueError(
+            f"curves={describe(asked)} must be 'auto', True, False or a list of columns."
+        )
+    named = select_columns(table, asked, "curves")
+    for column in np.flatnonzero(named & ~may_bend).tolist():
+        raise ValueError(
+            f"curves names the column {column_name(table, column)!r}, which holds categories or is"
+            " not in leaf_features. Only a numeric column of the leaf models can bend."
+        )
+    return named
 
 
 def _tested(

@@ -10,9 +10,13 @@ from glassleaf.tree.fitted import FittedModel
 
 
 def warn_of_idle_signs(model: FittedModel, signs: NDArray[np.int8]) -> None:
-    """Warn of columns with a sign whose coefficient is zero in every leaf."""
-    leaves, first_term = model.tree.coef[model.leaves], model.tree.terms.first_term
-    idle = [j for j in np.flatnonzero(signs).tolist() if not leaves[:, first_term[j]].any()]
+    """Warn of columns with a sign whose coefficients are zero in every leaf."""
+    leaves, terms = model.tree.coef[model.leaves], model.tree.terms
+    idle = [
+        j
+        for j in np.flatnonzero(signs).tolist()
+        if not leaves[:, [terms.first_term[j], *terms.hinge_terms(j)]].any()
+    ]
     if idle:
         given = ", ".join(f"{model.names[j]!r}: {signs[j]:+d}" for j in idle)
         warn(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassleaf.fit.models.linear import LinearModels
+from glassleaf.fit.signs import with_signs
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.splits.gains import complete
 from glassleaf.losses import Loss
@@ -95,15 +96,21 @@ def _weights(backend: Backend, leaves: Sequence[Node], plan: Plan, index: int) -
 
 
 def rounded(
-    tree: Tree, digits: int, table: Table, y: Floats, weight: Floats, loss: Loss
+    tree: Tree,
+    digits: int,
+    table: Table,
+    y: Floats,
+    weight: Floats,
+    loss: Loss,
+    signs: NDArray[np.int8],
 ) -> tuple[Tree, float]:
     """A tree with shorter coefficients, and the share by which the loss of its rows grows."""
-    shorter = _with_rounded_coefficients(tree, digits)
+    shorter = _with_rounded_coefficients(tree, digits, signs)
     before, after = (_total_loss(own, table, y, weight, loss) for own in (tree, shorter))
     return shorter, after / before - 1.0 if before > 0 else 0.0
 
 
-def _with_rounded_coefficients(tree: Tree, digits: int) -> Tree:
+def _with_rounded_coefficients(tree: Tree, digits: int, signs: NDArray[np.int8]) -> Tree:
     """Coefficients of this many digits, and intercepts that keep every node's mean prediction.
 
     Intercepts are rounded too, to the last digit that matters beside the node's spread of scores.
@@ -111,6 +118,8 @@ def _with_rounded_coefficients(tree: Tree, digits: int) -> Tree:
     coef = tree.coef.reshape(tree.node_count, -1, tree.terms.n_terms)
     intercept = tree.intercept.reshape(tree.node_count, -1)
     rounded = np.vectorize(to_digits, otypes=[np.float64])(coef, digits)
+    if signs.any():
+        rounded[:, 0] = with_signs(rounded[:, 0], tree.terms, signs)
     shift = np.einsum("nkt,nt->nk", coef - rounded, tree.record.mean)
     spread = np.sqrt(np.einsum("nkt,nt->nk", coef**2, tree.record.spread**2))
     moved = intercept + shift

@@ -23,6 +23,7 @@ from scipy.special import chdtri
 
 from glassleaf.fit.models.linear import LinearModels
 from glassleaf.fit.models.units import NodeModel
+from glassleaf.fit.rising import explained_by_rising
 from glassleaf.fit.splits.gains import complete
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
@@ -57,11 +58,15 @@ _NO_CURVATURE = 1e-300
 
 @dataclass(frozen=True)
 class Residuals:
-    """Of one column, by bins: the term, the curvature, the mean residuals (one per output)."""
+    """Of one column, by bins: the term, the curvature, the mean residuals (one per output).
+
+    A column with a sign has residuals with what it adds itself.
+    """
 
     term: Floats
     curvature: Floats
     mean: Floats
+    sign: int = 0
 
 
 def with_hinges(backend: Backend, plan: Plan, roles: Roles, settings: Settings) -> Plan:
@@ -75,18 +80,25 @@ def with_hinges(backend: Backend, plan: Plan, roles: Roles, settings: Settings) 
     straight = plan.design
     hinges: list[Hinge] = []
     places: dict[int, Floats] = {}
-    models = LinearModels(backend, straight, settings)
+    models = LinearModels(backend, straight, settings, roles.signs)
     root = models.root(plan.units.start)
     for _ in range(_MOST_ROUNDS):
         models.fit([0], [root])
         found, noise = _bin_residuals(backend, models, plan, settings, root)
+        for column in np.flatnonzero(roles.signs).tolist():
+            if column in found:
+                sign = int(roles.signs[column])
+                found[column] = _with_effect(found[column], plan.design, root, column, sign)
         if not places:
             move = _MOVE if settings.max_numbers is not None else 0.0
             places = {column: places_of(found[column], move) for column in tested}
-        noise_of_jumps = noise if settings.max_depth != 0 else None
         best = {
             column: best_hinge(
-                column, found[column], places[column], _at(hinges, column), noise_of_jumps
+                column,
+                found[column],
+                places[column],
+                _at(hinges, column),
+                noise if settings.max_depth != 0 and roles.splits[column] else None,
             )
             for column in tested
         }
@@ -107,7 +119,7 @@ def with_hinges(backend: Backend, plan: Plan, roles: Roles, settings: Settings) 
             for own in on_rows.stored_hinges(plan.design)
             if own.place >= layout.n_dense - len(new)
         ]
-        models = LinearModels(backend, plan.design, settings)
+        models = LinearModels(backend, plan.design, settings, roles.signs)
         task = on_rows.HingesTask(
             0, sorted(newest, key=lambda own: own.place), layout.center, layout.scale
         )
@@ -131,12 +143,11 @@ def _taken(best: Mapping[int, BestHinge], least: float, n_free: int) -> list[Hin
 
 
 def _tested_columns(plan: Plan, roles: Roles) -> list[int]:
-    """The numeric columns that are free in the models and have bins to learn a hinge from."""
-    may_bend = roles.leaves & (roles.signs == 0)
+    """The numeric columns that may bend and have bins to learn a hinge from."""
     sources = {
         item.column
         for item in plan.design.dense
-        if may_bend[item.column] and not item.of_missing and item.scale > 0
+        if roles.bends[item.column] and not item.of_missing and item.scale > 0
     }
     return [
         feature.column
@@ -179,6 +190,18 @@ def _residuals(feature: FeatureBins, values: Floats, design: Design, n_outputs: 
     return Residuals(term, curvature, -values[used, :n_outputs] / curvature[:, None])
 
 
+def _with_effect(
+    residuals: Residuals, design: Design, root: NodeModel, column: int, sign: int
+) -> Residuals:
+    """Residuals of a column with a sign, with what the root's model says of it (partial ones)."""
+    terms, coef = design.terms, np.zeros(design.terms.n_terms)
+    coef[design.layout.term] = root.raw_parameters()[0][0]
+    effect = coef[terms.first_term[column]] * residuals.term
+    for term, at in zip(terms.hinge_terms(column), terms.hinges(column), strict=True):
+        effect = effect + coef[term] * np.maximum(residuals.term - at, 0.0)
+    return replace(residuals, mean=residuals.mean + effect[:, None], sign=sign)
+
+
 # --- one hinge -----------------------------------------------------------------------------------
 
 
@@ -209,7 +232,13 @@ def best_hinge(
     term, size = residuals.term / unit, residuals.curvature
     above, known = (_above(term, np.asarray(found) / unit) for found in (places, others))
     beside = np.column_stack([np.ones_like(term), term, known])
-    explained = _explained(above, beside, residuals)
+    if residuals.sign:
+        target = residuals.sign * residuals.mean[:, 0]
+        explained = explained_by_rising(
+            term, size, target, places / unit, [at / unit for at in others]
+        )
+    else:
+        explained = _explained(above, beside, residuals)
     if noise is not None and _jumps(above, beside, residuals, noise, explained.max()):
         return BestHinge(Hinge(column, 0.0, 0.0, 1.0), 0.0)
     best = int(np.argmax(explained))

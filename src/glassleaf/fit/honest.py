@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from glassleaf.fit.finish import rounded
 from glassleaf.fit.guard import limits_of
 from glassleaf.fit.path.shorten import shortened
+from glassleaf.fit.signs import by_pieces, keeping_signs
 from glassleaf.fit.train import Trained, train, with_scores_of
 from glassleaf.losses import Quantile
 from glassleaf.rows.backends.local import LocalBackend
@@ -86,7 +87,9 @@ def _estimated(grown: Trained, rows: _Aside, table: Table) -> Trained:
     settings = rows.settings
     if settings.coef_digits is None:
         return Trained(tree)
-    tree, cost = rounded(tree, settings.coef_digits, table, rows.y, rows.weight, settings.loss)
+    tree, cost = rounded(
+        tree, settings.coef_digits, table, rows.y, rows.weight, settings.loss, rows.roles.signs
+    )
     return Trained(tree, rounding_cost=cost)
 
 
@@ -116,25 +119,28 @@ class _Aside:
         told = np.where(square > 0, square, 1.0) * self.settings.loss.row_curvature
         pull = Pull(start, _PULL_ROWS * told)
         found = regression.estimated(start, pull)
-        wrong = self._signs(tree.terms, parameters) * found.value < 0
+        signs = self.signs_of(tree.terms, parameters)
+        wrong = signs * found.value < 0
         while wrong.any():
             towards = np.where(wrong, 0.0, start)
             held = Pull(towards, np.where(wrong, _HELD_ROWS, _PULL_ROWS) * told)
             found = regression.estimated(towards, held)
             found = found._replace(value=np.where(wrong, 0.0, found.value))
-            more = self._signs(tree.terms, parameters) * found.value < 0
+            more = signs * found.value < 0
             if not more.any():
                 break
             wrong |= more
         return regression, found
 
-    def _signs(self, terms: Terms, parameters: Sequence[Parameter]) -> Floats:
-        """The sign that every parameter must have, 0 if any."""
-        signs = self.roles.signs
-        return np.array([
-            float(signs[terms.column_of_term[own.terms[0]]]) if own.terms else 0.0
-            for own in parameters
-        ])  # fmt: skip
+    def signs_of(self, terms: Terms, parameters: Sequence[Parameter]) -> Floats:
+        """The sign that every parameter must have, 0 if any; "is missing" is no way up or down."""
+        of_term = self.roles.signs[terms.column_of_term].astype(np.float64)
+        of_term[terms.missing_term[terms.missing_term >= 0]] = 0.0
+        return np.array([of_term[own.terms[0]] if own.terms else 0.0 for own in parameters])
+
+    def with_signs(self, terms: Terms) -> list[int]:
+        """The columns with a sign that bend: their parameters are slopes of pieces."""
+        return [column for column in terms.bent if self.roles.signs[column]]
 
 
 # --- one formula and what differs ----------------------------------------------------------------
@@ -154,11 +160,13 @@ def _estimated_step(
 ) -> Step:
     """A step by what the rows of the leaves told; these themselves say what scores there are."""
     n_outputs = rows.settings.loss.n_outputs
-    parameters, start = _step_parameters(tree.terms, step, n_outputs)
+    signed = rows.with_signs(tree.terms)
+    parameters, start = _step_parameters(tree.terms, step, n_outputs, signed)
     regression, found = rows.estimated(tree, parameters, start, told)
     value = found.value
     if rows.settings.shortens:
-        value = shortened(value, found.root.T @ found.root, found.loss)
+        sign = rows.signs_of(tree.terms, parameters)
+        value = shortened(value, found.root.T @ found.root, found.loss, sign)
     loss, _ = regression.at(value)
     seen = Regression(tree, parameters, of_leaves, rows.settings.loss, rows.units)
     return replace(
@@ -169,10 +177,12 @@ def _estimated_step(
     )
 
 
-def _step_parameters(terms: Terms, step: Step, n_outputs: int) -> tuple[list[Parameter], Floats]:
+def _step_parameters(
+    terms: Terms, step: Step, n_outputs: int, signed: Sequence[int]
+) -> tuple[list[Parameter], Floats]:
     """The numbers of a step, those of all rows first, and what they are now.
 
-    A line that ends at a hinge is one number.
+    A line that ends at a hinge is one number. Columns with a sign have the slopes of their pieces.
     """
     unit = np.eye(n_outputs)
     out: dict[Parameter, float] = {}
@@ -182,6 +192,8 @@ def _step_parameters(terms: Terms, step: Step, n_outputs: int) -> tuple[list[Par
         counts = tuple(unit[output].tolist())
         if INTERCEPT in own:
             out[Parameter(node, (), counts)] = own.pop(INTERCEPT)
+        pieces = _taken_pieces(own, terms, signed)
+        out |= {Parameter(node, piece, counts): slope for piece, slope in pieces.items()}
         for column in terms.bent:
             line = int(terms.first_term[column])
             hinges = [term for term in terms.hinge_terms(column) if term in own]
@@ -193,6 +205,18 @@ def _step_parameters(terms: Terms, step: Step, n_outputs: int) -> tuple[list[Par
         for term, value in own.items():
             out[Parameter(node, (term,), counts)] = value
     return list(out), np.array(list(out.values()))
+
+
+def _taken_pieces(
+    own: dict[int, float], terms: Terms, columns: Sequence[int]
+) -> dict[tuple[int, ...], float]:
+    """Take the slopes of the pieces of some columns out of coefficients by term."""
+    out: dict[tuple[int, ...], float] = {}
+    for column in columns:
+        out |= by_pieces(own, terms, column)
+        for term in (int(terms.first_term[column]), *terms.hinge_terms(column)):
+            own.pop(term, None)
+    return out
 
 
 def _entries(step: Step, parameters: Sequence[Parameter], value: Floats) -> Floats:
@@ -224,28 +248,43 @@ def _estimated_leaves(tree: Tree, rows: _Aside) -> Tree:
     low, high = tree.score_low.copy(), tree.score_high.copy()
     used = np.flatnonzero((coef != 0).any(axis=(0, 1))).tolist()
     for own in rows.of_leaves(tree, used):
-        output, term = np.nonzero(coef[own.leaf])
-        parameters = [
-            Parameter(own.leaf, terms, tuple(np.eye(n_outputs)[k].tolist()))
-            for k, terms in [
-                *((k, ()) for k in range(n_outputs)),
-                *((k, (t,)) for k, t in zip(output.tolist(), term.tolist(), strict=True)),
-            ]
-        ]  # fmt: skip
-        start = np.concatenate([intercept[own.leaf], coef[own.leaf, output, term]])
+        parameters, start = _leaf_parameters(
+            tree.terms, own.leaf, coef[own.leaf], intercept[own.leaf], rows.with_signs(tree.terms)
+        )
         regression, found = rows.estimated(tree, parameters, start, [own])
-        intercept[own.leaf] = found.value[:n_outputs]
-        coef[own.leaf, output, term] = found.value[n_outputs:]
+        coef[own.leaf] = 0.0
+        for parameter, number in zip(parameters, found.value.tolist(), strict=True):
+            output = int(np.argmax(parameter.outputs))
+            if not parameter.terms:
+                intercept[own.leaf, output] = number
+            for term, factor in zip(parameter.terms, (1.0, -1.0), strict=False):
+                coef[own.leaf, output, term] += factor * number
         limits = _limits(regression, found.value) if np.isfinite(low[own.leaf]).all() else None
         if limits is not None:
             low[own.leaf], high[own.leaf] = limits
-    return replace(
+    found_tree = replace(
         tree,
         coef=coef.reshape(tree.coef.shape),
         intercept=intercept.reshape(tree.intercept.shape),
         score_low=low,
         score_high=high,
     )
+    return keeping_signs(found_tree, rows.roles.signs)
+
+
+def _leaf_parameters(
+    terms: Terms, leaf: int, coef: Floats, intercept: Floats, signed: Sequence[int]
+) -> tuple[list[Parameter], Floats]:
+    """The numbers of a leaf's model, constants first, and what they are now."""
+    out: dict[Parameter, float] = {}
+    for output, counts in enumerate(map(tuple, np.eye(len(coef)).tolist())):
+        out[Parameter(leaf, (), counts)] = float(intercept[output])
+    for output, counts in enumerate(map(tuple, np.eye(len(coef)).tolist())):
+        own = {int(term): float(coef[output, term]) for term in np.flatnonzero(coef[output])}
+        pieces = _taken_pieces(own, terms, signed)
+        out |= {Parameter(leaf, piece, counts): slope for piece, slope in pieces.items()}
+        out |= {Parameter(leaf, (term,), counts): value for term, value in own.items()}
+    return list(out), np.array(list(out.values()))
 
 
 # --- what the rows are like ----------------------------------------------------------------------

@@ -24,6 +24,7 @@ from glassleaf.fit.path.learn import learn_path, learn_step, shortest_good
 from glassleaf.fit.prune import prune_by_held_out, prune_weakest
 from glassleaf.fit.rare import without_rare
 from glassleaf.fit.scores import scores_of_leaves, scores_of_table
+from glassleaf.fit.signs import keeping_signs
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.to_tree import to_tree
 from glassleaf.losses import Loss
@@ -83,7 +84,9 @@ def train(
     with LocalBackend(part, settings.n_threads) as backend:
         trained = train_on(backend, names, roles, settings)
     if settings.coef_digits is not None and settings.is_linear:
-        tree, cost = rounded(trained.tree, settings.coef_digits, table, y, weight, settings.loss)
+        tree, cost = rounded(
+            trained.tree, settings.coef_digits, table, y, weight, settings.loss, roles.signs
+        )
         trained = replace(trained, tree=tree, rounding_cost=cost)
     elif settings.is_linear:
         return trained
@@ -138,7 +141,8 @@ def regrow(
             tree = _grown(backend, own, roles, settings, learn_step)[1].tree
         if settings.coef_digits is None:
             return tree
-        return rounded(tree, settings.coef_digits, table, y, weight, settings.loss)[0]
+        digits = settings.coef_digits
+        return rounded(tree, digits, table, y, weight, settings.loss, roles.signs)[0]
 
     left = iter(factors)
     with ThreadPoolExecutor(n_at_once) as pool:
@@ -152,7 +156,7 @@ def _built(backend: Backend, names: Sequence[str], roles: Roles, settings: Setti
     plan = learn(backend, names, roles, settings)
     n_folds = N_FOLDS if settings.max_numbers is not None else 0
     backend.become(build_rows, plan, settings.vector_width, settings.n_threads, n_folds)
-    if settings.curves and settings.is_linear:
+    if roles.bends.any() and settings.is_linear:
         plan = with_hinges(backend, plan, roles, settings)
     return plan
 
@@ -171,7 +175,7 @@ def _grown(
         if isinstance(settings.clamp, tuple):
             narrow_leaves(backend, models.linear, plan, nodes, settings.clamp)
     _tell_dispersion(nodes, plan, settings.loss)
-    tree = to_tree(backend, nodes, plan, settings)
+    tree = keeping_signs(to_tree(backend, nodes, plan, settings), roles.signs)
     if models.linear is None or not _is_shortened(plan, settings, tree.n_leaves):
         if models.linear is not None and settings.is_held and settings.loss.n_outputs == 1:
             tree = guarded(backend, models.linear, nodes, plan, tree)

@@ -77,13 +77,16 @@ class HeldOut:
 class Plan:
     """Everything that was learned of all rows and that turns a part of them into ``Rows``.
 
-    ``term_units`` are the center and scale of all terms where models are not linear.
+    Rows know the bins of the columns that split or bend; of their ``blocks``, the first
+    ``n_searched`` are of those that split. ``term_units`` are the center and scale of all terms
+    where models are not linear.
     """
 
     columns: tuple[Column, ...]
     design: Design
     features: tuple[FeatureBins, ...]
     blocks: tuple[Block, ...]
+    n_searched: int
     units: TargetUnits
     low: Floats
     high: Floats
@@ -119,7 +122,10 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
         for name, own in zip(names, found, strict=True)
     )
     bins = _bins(found, columns, roles, settings)
-    features = tuple(bins[j] for j in sorted(bins) if roles.splits[j])
+    searched, others = (
+        tuple(bins[j] for j in sorted(bins) if own[j])
+        for own in (roles.splits, roles.bends & ~roles.splits)
+    )
     knots = _all_knots(backend, found, bins, roles, settings, units)
     design = _design(backend, found, columns, knots, roles, settings, units, weighted)
     term_units = None
@@ -130,11 +136,14 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
     held_out = None
     if settings.held_out is not None:
         held_out = draw_held_out(settings.held_out, targets.sizes)
+    at_once = _bins_at_once(design, settings, per_shard)
+    blocks, more = (binning.make_blocks(own, at_once) for own in (searched, others))
     return Plan(
         columns=columns,
         design=design,
-        features=features,
-        blocks=tuple(binning.make_blocks(features, _bins_at_once(design, settings, per_shard))),
+        features=searched + others,
+        blocks=(*blocks, *more),
+        n_searched=len(blocks),
         units=units,
         low=low,
         high=high,
@@ -223,7 +232,7 @@ def _bins(
     roles: Roles,
     settings: Settings,
 ) -> dict[int, FeatureBins]:
-    """The bins of the columns that split or may be transformed."""
+    """The bins of the columns that split, bend or may be transformed."""
     bins = {}
     may_omit = not settings.needs_ranges
     for j, own in enumerate(found):

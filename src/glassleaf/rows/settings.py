@@ -18,17 +18,18 @@ Renormalization = Literal["zscore", "minmax"] | None
 
 @dataclass(frozen=True)
 class Roles:
-    """What each column is and may be used for; ``signs`` are those that its weights may have.
+    """What each column is and may be used for; ``signs`` are those that its slopes may have.
 
     A sign is 1 (a prediction must not fall as the column rises), -1 or 0 (free). A column with a
     sign does not split: then no change of it leads to another leaf, and what holds for every leaf
-    holds for the tree. A ``shared`` column has the same weights in all leaves; a ``required`` one
-    is in every formula.
+    holds for the tree. A number that ``bends`` may have hinges, whether it splits or not. A
+    ``shared`` column has the same weights in all leaves; a ``required`` one is in every formula.
     """
 
     categorical: Bools
     splits: Bools
     leaves: Bools
+    bends: Bools
     signs: NDArray[np.int8]
     shared: Bools
     required: Bools
@@ -42,7 +43,12 @@ class Roles:
 
     def without(self, columns: Bools) -> Roles:
         """The same but for some columns, which neither split nor stand in the models."""
-        return replace(self, splits=self.splits & ~columns, leaves=self.leaves & ~columns)
+        return replace(
+            self,
+            splits=self.splits & ~columns,
+            leaves=self.leaves & ~columns,
+            bends=self.bends & ~columns,
+        )
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,6 @@ class Settings:
     l1_ratio: float
     shrinks_to_parent: bool
     transform: str
-    curves: bool
     # how large the tree grows
     max_depth: int | None
     max_leaf_nodes: int | None

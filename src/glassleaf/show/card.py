@@ -37,6 +37,7 @@ from glassleaf.explanations.scores import (
     mean_error,
     root_mean_squared_error,
 )
+from glassleaf.explanations.signs import signs_checked
 from glassleaf.explanations.targets import target_of_output
 from glassleaf.show.report.prose import compared_texts, interval_text, score_text, value_text
 from glassleaf.show.report.scores import ReportedScore
@@ -223,7 +224,7 @@ def model_card(
     parts = [
         f"# {escaped(name, 200)}",
         "## Purpose\n\n" + (escaped(purpose, 10_000) or open_question),
-        "## Model\n\n" + _model_part(explanation, origin),
+        "## Model\n\n" + _model_part(explanation, origin) + _sign_part(fitted_model(estimator)),
         "## Training data\n\n" + _data_part(explanation, escaped(data, 10_000) or open_question),
         "## Performance\n\n"
         + _score_part(scores)
@@ -260,6 +261,12 @@ def _model_part(explanation: ModelExplanation, origin: str) -> str:
         f"{shape} {escaped(link, 500)}. There are {numbers_text(explanation)}.\n\n"
         f"{escaped(origin, 3000)}"
     )
+
+
+def _sign_part(model: FittedModel) -> str:
+    """What was checked of the signs that columns have."""
+    found = signs_checked(model)
+    return "" if found is None else f"\n\n{escaped(found.text, 3000)}"
 
 
 def _data_part(explanation: ModelExplanation, said: str) -> str:

@@ -24,6 +24,7 @@ from glassleaf.fit.models.newton import (
     root_of_ridge,
 )
 from glassleaf.fit.models.penalty_choice import with_best_alpha
+from glassleaf.fit.models.slopes import chains_of, stored_chains
 from glassleaf.fit.models.units import NodeModel, Standardizing
 from glassleaf.rows import passes as on_rows
 from glassleaf.rows.backends import Backend
@@ -100,12 +101,13 @@ class LinearModels:
         signs: NDArray[np.int8] | None = None,
         tested: NDArray[np.bool_] | None = None,
     ) -> None:
-        """``signs`` are those that the weights of input columns may have (see ``Roles``).
+        """``signs`` are those that the slopes of input columns may have (see ``Roles``).
 
         ``tested`` are the stored columns whose weights must change at a split; None: any may.
         """
         self.tested = tested
         lower, upper = _bounds(design, signs)
+        self._chains = [] if signs is None else stored_chains(design, signs)
         self._backend = backend
         self._layout = design.layout
         self._loss = settings.loss
@@ -253,7 +255,13 @@ class LinearModels:
                     del fits[node]
 
     def _penalty_of(self, model: NodeModel) -> Penalty:
-        return replace(self._penalty, alpha=model.alpha, towards=model.towards)
+        return replace(self._bounded(model), alpha=model.alpha, towards=model.towards)
+
+    def _bounded(self, model: NodeModel) -> Penalty:
+        """The penalty with the chains of a node, whose weights are in units of its own."""
+        if not self._chains:
+            return self._penalty
+        return replace(self._penalty, chains=chains_of(self._chains, model.unit * model.spread))
 
     def _new_fit(self, model: NodeModel) -> _Fitting:
         choose = None
@@ -372,7 +380,7 @@ class LinearModels:
         pseudo_rows = self._loss.pseudo_rows(model.support)
         sums = self._in_units(sides.of(index), self._units(model), pseudo_rows, model.theta)
         assert sums.hessian is not None
-        penalty = replace(self._penalty, towards=model.towards)
+        penalty = replace(self._bounded(model), towards=model.towards)
         quadratic = QuadraticModel(sums.hessian, penalty)
         change, decrease = quadratic.step(model.theta, sums.gradient)
         objective = sums.loss + penalty.value(model.theta) - decrease
@@ -452,12 +460,17 @@ class LinearModels:
 
 
 def _bounds(design: Design, signs: NDArray[np.int8] | None) -> tuple[Floats | None, Floats | None]:
-    """The bounds that signs of input columns put on the weights of stored columns."""
+    """The bounds that signs of input columns put on the slopes of stored columns.
+
+    Where a line takes no part, they are those of its hinges' weights: then all slopes keep them.
+    """
     if signs is None or not signs.any():
         return None, None
     of_term = np.zeros(design.terms.n_terms)
     constrained = np.flatnonzero(signs)
     of_term[design.terms.first_term[constrained]] = signs[constrained]
+    for column in constrained.tolist():
+        of_term[design.terms.hinge_terms(column)] = signs[column]
     of_column = of_term[design.layout.term]
     return np.where(of_column > 0, 0.0, -np.inf), np.where(of_column < 0, 0.0, np.inf)
 

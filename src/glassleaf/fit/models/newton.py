@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from glassleaf import _kernels
+from glassleaf.fit.models.slopes import Chain, by_slopes, kept, slopes_of, weights_of
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +79,8 @@ class Penalty:
     """Elastic net on the weights of a model, in standardized units, and bounds on them.
 
     The squares are those of the distance from ``towards``, the weights of the parent's model, or
-    from zero. The absolute values are always those of the weights: they make formulas short.
+    from zero. The absolute values are always those of the weights: they make formulas short. Of
+    weights in ``chains``, the bounds are those of their slopes; there is no L1 norm then.
     """
 
     alpha: float = 1.0
@@ -86,10 +88,15 @@ class Penalty:
     lower: Floats | None = None
     upper: Floats | None = None
     towards: Floats | None = None
+    chains: tuple[Chain, ...] = ()
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.lower is not None or self.upper is not None
 
     @property
     def is_smooth(self) -> bool:
-        return self.alpha * self.l1_ratio == 0 and self.lower is None and self.upper is None
+        return self.alpha * self.l1_ratio == 0 and not self.is_bounded
 
     @property
     def l1(self) -> float:
@@ -181,18 +188,21 @@ class QuadraticModel:
 
     def _constrained_step(self, old: Floats, slope: Floats) -> tuple[Floats, float]:
         """The same with the L1 norm and the bounds, by coordinate descent."""
-        matrix = self._matrix
+        matrix, chains = self._matrix, self._chains()
         l1 = np.full(self._shape, self._penalty.l1)
         l1[:, -1] = 0.0
         l1 = l1.ravel()[self._active]
         lower = self._bound(self._penalty.lower, -np.inf)
         upper = self._bound(self._penalty.upper, np.inf)
-        new = np.clip(old, lower, upper)
         linear = slope - matrix @ old
         tolerance = 1e-16 * (abs(float(linear @ old)) + float(np.abs(slope).sum()))
+        turned = by_slopes(by_slopes(matrix, chains).T, chains) if chains else matrix
+        new = np.clip(slopes_of(old, chains), lower, upper)
         _kernels.descend_coordinates(
-            matrix, linear, l1, lower, upper, new, tolerance, _MAX_DESCENTS
-        )
+            np.ascontiguousarray(turned), by_slopes(linear, chains), l1, lower, upper, new,
+            tolerance, _MAX_DESCENTS,
+        )  # fmt: skip
+        new = weights_of(new, chains)
         change = new - old
         with np.errstate(over="ignore", invalid="ignore"):
             curved = 0.5 * float(change @ matrix @ change)
@@ -201,6 +211,12 @@ class QuadraticModel:
         if not np.isfinite(predicted):  # columns so alike that rounding lets the descent run away
             return np.clip(old, lower, upper) - old, 0.0
         return change, predicted
+
+    def _chains(self) -> tuple[Chain, ...]:
+        """Those of the weights that move; bounds are for single outputs alone."""
+        if isinstance(self._active, slice):
+            return self._penalty.chains
+        return kept(self._penalty.chains, self._active)
 
     def _bound(self, given: Floats | None, default: float) -> Floats:
         out = np.full(self._shape, default)
@@ -404,7 +420,8 @@ class NewtonFit:
         elif is_stale:
             self.request = (self.theta, True)
         else:
-            self._length = 2.0 if self._is_promising else 1.0
+            # Twice a step within bounds may lead out of them.
+            self._length = 2.0 if self._is_promising and not self.penalty.is_bounded else 1.0
             trial = self.theta + self._length * self._step
             self.request = (trial, self._wants_hessian())
 

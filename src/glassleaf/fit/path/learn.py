@@ -114,7 +114,7 @@ def _asked(
 ) -> _Asked:  # fmt: skip
     loss, weight = settings.loss, nodes[0].model.weight
     leaves = [node for node in nodes if node.children is None]
-    offer = offer_of(plan.design, references_of_terms(whole))
+    offer = offer_of(plan.design, references_of_terms(whole), roles.signs)
     folds = leaf_sums(backend, models, leaves, offer, plan.units)
     sums = added(folds)
     alone = columns_alone(sums, plan.design.terms, offer)
@@ -204,7 +204,8 @@ def _with_short_numbers(steps: Steps, lost: Floats, on_rows: OnRows, plan: Plan)
         used = is_constant | (own != 0)
         raw = scale * own[used] + center[used]
         loss = max(float(lost[k]), _ROUNDING * float(lost[0]))
-        short = shortened(raw, on_rows.gram(used) / scale**2, loss)
+        sign = np.broadcast_to(on_rows.shape.rules.sign, used.shape)[used]
+        short = shortened(raw, on_rows.gram(used) / scale**2, loss, sign)
         own[used] = (short - center[used]) / scale
     return Steps(steps.numbers, steps.fall, entries)
 

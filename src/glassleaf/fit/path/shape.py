@@ -93,19 +93,20 @@ def shape_of(
     of_stored = plan.design.terms.column_of_term[offer.layout.term]
     column = np.concatenate([of_stored, of_stored[offer.held[:, 0]], [-1]])
     group_of, group_price = _groups(plan, offer, of_stored)
+    price = np.ones(offer.size, dtype=np.int64)
+    price[offer.layout.n_columns : -1] += offer.is_between  # these read as two hinges
     prices = Prices(
-        entry=np.ones(n_outputs * offer.size, dtype=np.int64),
+        entry=np.tile(price, n_outputs),
         group_of=np.tile(group_of, (n_outputs, 1)),
         group=group_price,
         split=np.array([_split_price(node, plan) for node in nodes]),
         parent=parent,
         sibling=siblings(parent),
     )
-    signs = np.append(roles.signs, 0)[column].astype(np.float64)
     intercept = np.repeat(offer.size * (np.arange(n_outputs) + 1) - 1, offer.size)
     allowed = np.ones((len(nodes), n_outputs * offer.size), dtype=np.bool_)
     is_shared = np.append(roles.shared, False)[column]
-    allowed[1:] = np.tile((signs == 0) & ~is_shared, n_outputs)
+    allowed[1:] = np.tile(~is_shared, n_outputs)
     is_rare = np.isin(offer.layout.term, rare_terms(plan.columns, plan.design.terms))
     allowed &= ~np.tile(np.append(is_rare, np.zeros(len(offer.held) + 1, dtype=bool)), n_outputs)
     own_rows = min(_OWN_ROWS, 1.0 + _OWN_SHARE * nodes[0].model.weight)
@@ -113,7 +114,7 @@ def shape_of(
     leaves = np.array([node.id for node in nodes if node.children is None])
     rules = Rules(
         allowed,
-        np.tile(signs, n_outputs),
+        np.tile(offer.sign.astype(np.float64), n_outputs),
         intercept,
         required,
         column=np.tile(column, n_outputs),
@@ -147,10 +148,10 @@ def _is_frequent(shape: Shape, sums: LeafSums, nodes: Sequence[Node], offer: Off
 
 
 def _groups(plan: Plan, offer: Offer, column_of: Ints) -> tuple[Ints, Ints]:
-    """The two groups of every parameter, and what it takes to read the first of a group.
+    """The groups of every parameter, and what it takes to read the first of a group.
 
     The group of its column has the knots and range of that and what a missing value counts as; that
-    of a hinge has its place. The last group has nothing.
+    of a hinge has its place, and there may be two hinges. The last group has nothing.
     """
     terms, layout = plan.design.terms, offer.layout
     n_columns, n_hinges = len(terms.first_term), len(terms.hinge_at)
@@ -158,12 +159,13 @@ def _groups(plan: Plan, offer: Offer, column_of: Ints) -> tuple[Ints, Ints]:
     price = np.concatenate([np.zeros(n_columns), np.ones(n_hinges), [0]]).astype(np.int64)
     for column in np.flatnonzero((terms.first_term >= 0) & ~terms.is_category).tolist():
         price[column] = _column_price(plan, column)
-    groups = np.full((offer.size, 2), nothing)
+    groups = np.full((offer.size, 3), nothing)
     is_value = np.isin(layout.term, terms.first_term[~terms.is_category])
     hinge = layout.term - terms.first_hinge_term
     groups[: layout.n_columns, 0] = np.where(is_value | (hinge >= 0), column_of, nothing)
     groups[: layout.n_columns, 1] = np.where(hinge >= 0, n_columns + hinge, nothing)
     groups[layout.n_columns : -1] = groups[offer.held[:, 1]]
+    groups[layout.n_columns : -1, 2] = groups[offer.held[:, 0], 1]
     return groups, price
 
 

@@ -21,8 +21,8 @@ _OF_ITSELF = 0.25
 _RIDGE = 1e-10
 
 
-def shortened(best: Floats, hessian: Floats, loss: float) -> Floats:
-    """Short numbers near the best entries of a model with this loss.
+def shortened(best: Floats, hessian: Floats, loss: float, sign: Floats | None = None) -> Floats:
+    """Short numbers near the best entries of a model with this loss, which keep the given signs.
 
     >>> shortened(np.array([0.30123, -2.0271]), np.diag([100.0, 1e5]), 10.0)
     array([ 0.3  , -2.027])
@@ -36,6 +36,8 @@ def shortened(best: Floats, hessian: Floats, loss: float) -> Floats:
     for i in range(len(best) - 1, -1, -1):
         later = triangle[i, i + 1 :] @ (best[i + 1 :] - out[i + 1 :])
         wanted = best[i] + later / triangle[i, i]
+        if sign is not None and sign[i] * wanted < 0:
+            wanted = best[i]
         away = min(tolerance / triangle[i, i], _OF_ITSELF * abs(wanted))
         out[i] = _shortest_near(float(wanted), float(away))
     return out

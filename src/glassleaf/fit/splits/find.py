@@ -66,7 +66,7 @@ def find_splits(
 ) -> None:
     """Give every node that may be split its best split."""
     able = [node for node in nodes if _may_split(node, plan, settings)]
-    if not able or not plan.blocks:
+    if not able or not plan.n_searched:
         return
     _set_vectors(backend, models, settings, able)
     tested = None if models.linear is None else models.linear.tested
@@ -205,7 +205,7 @@ def all_gains(
     tasks = [
         on_rows.BinTask(node.id, index, block.n_bins, wanted)
         for node in nodes
-        for index, block in enumerate(plan.blocks)
+        for index, block in enumerate(plan.blocks[: plan.n_searched])
     ]
     known = {}
     for node, found_sums in zip(nodes, wholes, strict=True):

@@ -19,6 +19,7 @@ from glassleaf.explanations.model import ModelExplanation, explain_model
 from glassleaf.explanations.refits import LearningCurve, Optimism
 from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.explanations.scores import effective_rows
+from glassleaf.explanations.signs import SignCheck, signs_checked
 from glassleaf.explanations.stability import Stability
 from glassleaf.show.report.classes import ClassesOnTest, classes_on_test
 from glassleaf.show.report.data_notes import DataNotes, data_notes
@@ -71,6 +72,7 @@ class Contents(JsonData):
     with; empty where leaves share nothing.
     ``estimates`` are the coefficients with their intervals, None where they were not given.
     ``resampled`` is what trees on resampled rows have in common with the model, if it is given.
+    ``signs`` is what was checked of the columns in ``monotonic_cst``, None where there are none.
     ``negative`` is the share of rows with a prediction below 0 where targets look like counts.
 
     A category that training never saw is written ``(new category)``, a missing value None.
@@ -98,6 +100,7 @@ class Contents(JsonData):
     steps: tuple[ReportedStep, ...]
     estimates: Estimates | None
     resampled: Stability | None
+    signs: SignCheck | None
     model: ModelExplanation
 
 
@@ -173,6 +176,7 @@ def gather(
         steps=reported_steps(model, explanation, rows),
         estimates=None if inference is None else read_estimates(inference),
         resampled=stability,
+        signs=signs_checked(model, rows.matrix),
         model=explanation,
     )
 

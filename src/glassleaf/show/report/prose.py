@@ -185,6 +185,7 @@ def summary(contents: Contents) -> list[str]:
         *_negative_counts(contents),
         _what_matters(contents),
         *model.notes,
+        *([] if contents.signs is None else [contents.signs.text]),
         *([] if contents.seen else [_drift(contents)]),
     ]
 
