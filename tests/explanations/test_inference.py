@@ -13,6 +13,7 @@ from problems import fitted as problem
 from benchmarks.coverage import coverage
 from glassleaf import ModelTreeClassifier, ModelTreeRegressor, inference, load, losses
 from glassleaf.errors import GlassleafError
+from glassleaf.explanations import words
 from glassleaf.explanations.inference import NAIVE
 from glassleaf.losses import Huber
 
@@ -110,6 +111,58 @@ def test_every_leaf_of_a_whole_model_is_one_of_statsmodels(rng, loss, kind):
         X = design(own.assign(where="all rows"), frame[here])
         known = by_statsmodels(X, y[here], loss, asked)
         np.testing.assert_allclose(own[COLUMNS], known, rtol=1e-6, atol=1e-7)
+
+
+def covariance_of(kind, groups):
+    return {
+        "nonrobust": {},
+        "HC1": {"cov_type": "HC1"},
+        "cluster": {"cov_type": "cluster", "cov_kwds": {"groups": groups}},
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["nonrobust", "HC1", "cluster"])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_what_differs_is_tested_as_by_statsmodels(rng, loss, kind):
+    frame = table_of(rng)
+    y, groups = np.asarray(drawn(rng, frame, loss)), rng.integers(0, 70, len(frame))
+    model = fitted(frame, y, loss, max_numbers=18)
+    given = {"nonrobust": {"robust": None}, "HC1": {}, "cluster": {"groups": groups}}[kind]
+    found = quietly(model, frame, y, **given)
+    X = design(found, frame)
+    own = sm.OLS(y, X) if loss == "squared_error" else sm.Poisson(y, X)
+    more = {"use_t": True} if loss == "squared_error" and kind != "nonrobust" else {}
+    more = more if loss == "squared_error" else {"disp": 0, "tol": 1e-14, "maxiter": 100}
+    fit = own.fit(**covariance_of(kind, groups), **more)
+    is_below = (found["where"] != "all rows").to_numpy()
+    said = []
+    for name in ["constant", *frame]:
+        here = is_below & found["term"].str.contains(rf"\b{name}\b").to_numpy()
+        if not here.any():
+            continue
+        use_f = loss == "squared_error"
+        p = float(fit.wald_test(np.eye(len(found))[here], use_f=use_f, scalar=True).pvalue)
+        lines = list(found["term"][here]) == [name] * here.sum()
+        what = name if name == "constant" else f"{'slope' if lines else 'effect'} of {name}"
+        is_so = "differs between the segments" if p < 0.05 else "may be the same in all segments"
+        said.append(f"The {what} {is_so}: {words.p_value(p)}.")
+    assert said and sorted(found.attrs["differences"]) == sorted(said)
+
+
+def test_slopes_of_leaves_are_compared_as_by_statsmodels(rng):
+    frame = table_of(rng)[["a", "b", "c"]]
+    y = 0.5 * frame["c"] + np.where(frame["a"] > 0, 1.0, 0.2) * frame["b"] + rng.normal(size=900)
+    groups = rng.integers(0, 70, len(frame))  # of rows in several leaves
+    plain = {"max_numbers": None, "curves": False, "leaf_transform": "none"}
+    model = fitted(frame, y, "squared_error", **plain)
+    found = quietly(model, frame, y, groups=groups)
+    fit = sm.OLS(y, design(found, frame)).fit(**covariance_of("cluster", groups), use_t=True)
+    for name in frame:
+        own = np.eye(len(found))[(found["term"] == name).to_numpy()]
+        p = float(fit.wald_test(own[1:] - own[0], use_f=True, scalar=True).pvalue)
+        said = [text for text in found.attrs["differences"] if f"slope of {name} " in text]
+        assert len(said) == 1 and said[0].endswith(f"{words.p_value(p)}.")
+    assert "The slope of b differs between the segments: p < 0.001." in found.attrs["differences"]
 
 
 def test_weights_with_robust_errors_are_those_of_statsmodels(rng):

@@ -47,10 +47,11 @@ class Estimate(JsonData):
 
 @dataclass(frozen=True)
 class Estimates(JsonData):
-    """The numbers of a model, and what has to be said of them."""
+    """The numbers of a model, whether effects differ between segments, and what else to say."""
 
     coverage: float
     lines: tuple[Estimate, ...]
+    differences: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
@@ -79,4 +80,5 @@ def read_estimates(table: Any) -> Estimates:
         )
         for index, record in zip(table.index, table.to_dict("records"), strict=True)
     )
-    return Estimates(table.attrs.get("coverage", 0.95), lines, tuple(table.attrs.get("notes", ())))
+    said = (tuple(table.attrs.get(kind, ())) for kind in ("differences", "notes"))
+    return Estimates(table.attrs.get("coverage", 0.95), lines, *said)

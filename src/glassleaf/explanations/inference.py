@@ -19,9 +19,9 @@ from threadpoolctl import threadpool_limits
 from glassleaf import checks
 from glassleaf.errors import GlassleafError, require, warn
 from glassleaf.explanations import words
-from glassleaf.explanations.differences import differences
-from glassleaf.explanations.formulas import Factor, difference_factors, formula_factors
-from glassleaf.explanations.model import ModelExplanation, explain_model
+from glassleaf.explanations.differing import told_apart
+from glassleaf.explanations.lines import Line, all_lines, free_parameters, from_zero, kept_lines
+from glassleaf.explanations.model import explain_model
 from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.explanations.targets import all_targets
 from glassleaf.losses import Quantile, mean_and_spread
@@ -47,7 +47,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-CONSTANT = "constant"
 NAIVE = (
     "The tree was grown on these rows: its splits and terms are those that fit them best. Intervals"
     " are too narrow and p-values too small (in a trial, intervals of 95 % covered 65.5 %). Fit"
@@ -57,16 +56,8 @@ NAIVE = (
 # estimate is the best one.
 _TOLD_APART = 1e-6
 _UNKNOWN = 30.0
-
-
-class Line(NamedTuple):
-    """A number of the model: where it counts, in which score, and what it multiplies."""
-
-    where: str
-    node: int
-    output: int
-    text: str
-    terms: tuple[int, ...]
+# Numbers of all leaves that are compared with each other; more would take long, and say little.
+_MOST_JOINED = 1000
 
 
 @dataclass(frozen=True)
@@ -143,8 +134,10 @@ def inference(
         One row per number: ``where`` it counts ("all rows", or those of a node, as a difference to
         the formula above it; or a leaf), ``class`` if there are several, ``term``, ``estimate``,
         ``standard error``, ``lower``, ``upper`` and ``p``. NaN where a term follows from others.
-        ``attrs["notes"]`` are sentences that belong to the table; ``attrs["unit"]`` has for every
-        row a step that compares terms, one standard deviation of a number.
+        ``attrs["differences"]`` says in words which effects differ between the segments, each
+        with the p-value of all that differs; ``attrs["notes"]`` what else belongs to the table;
+        ``attrs["unit"]`` has for every row a step that compares terms, one standard deviation of a
+        number.
 
     Examples
     --------
@@ -168,16 +161,16 @@ def inference(
     is_complete = checks.choice("missing", missing, {"indicator": False, "complete": True})
     if groups is not None and not is_robust:
         raise ValueError("groups needs robust='HC1': other errors know no groups.")
-    explanation = _from_zero(explain_model(model))
-    lines = [line for own in _all_lines(explanation) for line in own]
+    explanation = from_zero(explain_model(model))
+    lines = [kept_lines(explanation, own, is_complete) for own in all_lines(explanation)]
     table = model.read_whole(X, exposure, offset)
     rows = _rows(model, table, y, sample_weight, groups, checks.flag("honest", honest))
-    rows = _without_gaps(model, lines, rows) if is_complete else _noted(model, lines, rows)
+    joined = [line for own in lines for line in own]
+    rows = _without_gaps(model, joined, rows) if is_complete else _noted(model, joined, rows)
     with threadpool_limits(1, user_api="blas"):  # the same digits on every machine
-        found = [
-            _estimates(model, _kept(explanation, own, is_complete), rows, is_robust, coverage)
-            for own in _all_lines(explanation)
-        ]
+        fits = [_fit(model, own, rows, is_robust) for own in lines]
+        differences = _differences(model, lines, fits, rows, is_robust)
+    found = [_estimates(model, own, fit, coverage) for own, fit in zip(lines, fits, strict=True)]
     records = [record for own, _ in found for record in own]
     notes = [
         _said(model, rows, is_robust),
@@ -186,7 +179,9 @@ def inference(
     ]
     pandas = require("pandas", extra="data", purpose="A table of estimates")
     table = pandas.DataFrame(records)
-    table.attrs.update(notes=notes, coverage=coverage, unit=table.pop("unit").to_dict())
+    table.attrs.update(
+        differences=differences, notes=notes, coverage=coverage, unit=table.pop("unit").to_dict()
+    )
     return table if len(model.outputs) > 1 else table.drop(columns="class")
 
 
@@ -201,91 +196,6 @@ def _said(model: FittedModel, rows: _Rows, is_robust: bool) -> str:
         f"Estimates are those of the model's terms fitted again, without a penalty, on {n_rows};"
         f" standard errors: {errors}.{several if len(model.outputs) > 1 else ''}"
     )
-
-
-# --- what is estimated ---------------------------------------------------------------------------
-
-
-def _from_zero(explanation: ModelExplanation) -> ModelExplanation:
-    """Formulas of the columns as they are: estimates of constants are those of zeros."""
-    features = tuple(replace(own, reference=0.0) for own in explanation.features)
-    return replace(explanation, features=features)
-
-
-def _all_lines(explanation: ModelExplanation) -> list[list[Line]]:
-    """The numbers of every regression."""
-    if explanation.share_formula:
-        return [_shared_lines(explanation)]
-    outputs = range(len(explanation.outputs))
-    return [
-        [
-            line
-            for k in outputs
-            for line in _lines(
-                f"leaf {leaf.leaf}: {leaf.rule_text}", leaf.id, k,
-                formula_factors(explanation, leaf, k, None),
-            )
-        ]
-        for leaf in explanation.leaves
-    ]  # fmt: skip
-
-
-def _shared_lines(explanation: ModelExplanation) -> list[Line]:
-    """The formula for all rows, then what differs at every node."""
-    out: list[Line] = []
-    for own in differences(explanation):
-        node = explanation.nodes[own.node]
-        for k in range(len(explanation.outputs)):
-            if node.parent is None:
-                found = formula_factors(explanation, node, k, node)
-            else:
-                parent = explanation.nodes[node.parent]
-                found = difference_factors(explanation, node, parent, k)
-            out += _lines(node.rule_text, node.id, k, found)
-    return out
-
-
-def _lines(where: str, node: int, output: int, found: Sequence[Factor]) -> list[Line]:
-    return [Line(where, node, output, text or CONSTANT, terms) for _, text, terms in found]
-
-
-def _kept(explanation: ModelExplanation, lines: Sequence[Line], is_complete: bool) -> list[Line]:
-    """The lines; without gaps, none is about a gap."""
-    return [
-        line
-        for line in lines
-        if not (is_complete and line.terms and explanation.terms[line.terms[0]].kind == "missing")
-    ]
-
-
-def _parameters(lines: Sequence[Line], n_outputs: int) -> tuple[list[Parameter], Floats]:
-    """What is free, and the numbers of all lines as sums of that.
-
-    Where all of several scores have a term, only differences between them are known: their numbers
-    sum to 0.
-    """
-    unit = np.eye(n_outputs)
-    count: dict[tuple[int, tuple[int, ...]], int] = {}
-    for line in lines:
-        count[line.node, line.terms] = count.get((line.node, line.terms), 0) + 1
-    out: list[Parameter] = []
-    sums: list[list[tuple[int, float]]] = []
-    free: dict[tuple[int, tuple[int, ...]], list[int]] = {}
-    for line in lines:
-        key = line.node, line.terms
-        is_full = n_outputs > 1 and count[key] == n_outputs
-        if is_full and line.output == n_outputs - 1:
-            sums.append([(place, -1.0) for place in free[key]])
-            continue
-        counts = unit[line.output] - (unit[-1] if is_full else 0.0)
-        free.setdefault(key, []).append(len(out))
-        sums.append([(len(out), 1.0)])
-        out.append(Parameter(line.node, line.terms, tuple(counts.tolist())))
-    mapping = np.zeros((len(lines), len(out)))
-    for row, own in zip(mapping, sums, strict=True):
-        for place, sign in own:
-            row[place] = sign
-    return out, mapping
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -387,37 +297,76 @@ def _without_gaps(model: FittedModel, lines: Sequence[Line], rows: _Rows) -> _Ro
 # --- estimates -----------------------------------------------------------------------------------
 
 
-def _estimates(
-    model: FittedModel, lines: Sequence[Line], rows: _Rows, is_robust: bool, coverage: float
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """The rows of the table of one regression, and what has to be said of them."""
-    parameters, mapping = _parameters(lines, len(model.outputs))
+class _Fit(NamedTuple):
+    """One regression: its rows by leaf, and every line's number as a sum of what was estimated."""
+
+    own: list[LeafRows]
+    mapping: Floats
+    found: Estimated
+    is_known: Bools
+    covariance: Floats
+    freedom: float
+
+    @property
+    def value(self) -> Floats:
+        """The number of every line; NaN where it has no estimate."""
+        is_told = (self.mapping != 0) @ (~self.is_known).astype(float) == 0
+        return np.where(is_told, self.mapping @ np.nan_to_num(self.found.value), np.nan)
+
+    @property
+    def covariance_of_lines(self) -> Floats:
+        return self.mapping @ self.covariance @ self.mapping.T
+
+
+def _fit(model: FittedModel, lines: Sequence[Line], rows: _Rows, is_robust: bool) -> _Fit | None:
+    """The regression of some lines; None where there are no rows for it."""
+    parameters, mapping = free_parameters(lines, len(model.outputs))
     used = sorted({term for line in lines for term in line.terms})
     own = rows_of_leaves(
         model.tree, rows.matrix, rows.y, rows.weight, used, rows.group,
         below={line.node for line in lines}, observed=rows.observed,
     )  # fmt: skip
     if not own:
-        records = [_record(model, line, *[np.nan] * 6) for line in lines]
-        return records, [f"There are no rows in {lines[0].where}."]
+        return None
     units = loss_units(model.loss, *_joined(own))
     regression = Regression(model.tree, parameters, own, model.loss, units)
     found = regression.estimated(_start(model, parameters, own, units))
     covariance, freedom = _covariance(regression, found, is_robust)
-    is_known = _is_known(regression, found)
-    is_told = (mapping != 0) @ (~is_known).astype(float) == 0
-    value = mapping @ np.nan_to_num(found.value)
-    error = np.sqrt(np.einsum("ij,jk,ik->i", mapping, covariance, mapping))
+    return _Fit(own, mapping, found, _is_known(regression, found), covariance, freedom)
+
+
+def _estimates(
+    model: FittedModel, lines: Sequence[Line], fit: _Fit | None, coverage: float
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows of the table of one regression, and what has to be said of them."""
+    if fit is None:
+        records = [_record(model, line, *[np.nan] * 6) for line in lines]
+        return records, [f"There are no rows in {lines[0].where}."]
+    value, freedom = fit.value, fit.freedom
+    error = np.where(np.isnan(value), np.nan, np.sqrt(np.diagonal(fit.covariance_of_lines)))
     away = _quantile((1 + coverage) / 2, freedom)
     with np.errstate(invalid="ignore", divide="ignore"):
         p = 2 * _tail(np.abs(value / error), freedom)
-    columns = np.column_stack([value, error, value - away * error, value + away * error, p])
-    columns[~is_told] = np.nan
-    columns = np.column_stack([columns, [_unit(model.tree, line, own) for line in lines]])
+    unit = [_unit(model.tree, line, fit.own) for line in lines]
+    columns = np.column_stack([value, error, value - away * error, value + away * error, p, unit])
     records = [
         _record(model, line, *row) for line, row in zip(lines, columns.tolist(), strict=True)
     ]
-    return records, _trouble(lines, mapping, found, is_known, freedom)
+    return records, _trouble(lines, fit.mapping, fit.found, fit.is_known, freedom)
+
+
+def _differences(
+    model: FittedModel, lines: Sequence[Sequence[Line]], fits: Sequence[_Fit | None], rows: _Rows,
+    is_robust: bool,
+) -> list[str]:  # fmt: skip
+    """Whether effects differ between the segments; regressions of single leaves become one."""
+    joined = [line for own in lines for line in own]
+    if len(fits) > 1 and len(joined) > _MOST_JOINED:
+        return []
+    fit = fits[0] if len(fits) == 1 else _fit(model, joined, rows, is_robust)
+    if fit is None:
+        return []
+    return told_apart(model, joined, fit.value, fit.covariance_of_lines, fit.freedom)
 
 
 def _record(
@@ -456,12 +405,14 @@ def _joined(rows: Sequence[LeafRows]) -> tuple[Floats, Floats]:
 def _start(
     model: FittedModel, parameters: Sequence[Parameter], rows: Sequence[LeafRows], units: Units
 ) -> Floats:
-    """The best constant, in the first node's."""
+    """The best constant, in those of the nodes that are below no other."""
     y, weight = _joined(rows)
+    nodes = {own.node for own in parameters}
+    tops = {node for node in nodes if not (nodes_above(model.tree, node) - {node}) & nodes}
     best = model.loss.start((y - units.center) / units.scale, weight)
     best = best * units.scale + units.center
     return np.array([
-        best[int(np.argmax(own.outputs))] if own.node == parameters[0].node and not own.terms
+        best[int(np.argmax(own.outputs))] if own.node in tops and not own.terms
         else 0.0
         for own in parameters
     ])  # fmt: skip

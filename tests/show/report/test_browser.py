@@ -284,7 +284,9 @@ def test_coefficients_are_shown_if_they_are_given(opened, kind):
     assert page.locator("#estimates tbody tr").count() == len(table)
     drawn = table[(table["term"] != "constant") & table["lower"].notna()]
     assert page.locator("#estimates .interval .point").count() == len(drawn)
-    assert page.locator("#estimates li").count() == len(table.attrs["notes"])
+    said = [*table.attrs["differences"], *table.attrs["notes"]]
+    assert len(table.attrs["differences"]) > 0
+    assert page.locator("#estimates li").all_inner_texts() == said
     assert opened(model.report(X, y)).locator("#estimates").count() == 0
 
 

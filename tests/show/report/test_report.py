@@ -640,6 +640,9 @@ def test_coefficients_have_a_part_if_they_are_given(kind):
     assert (
         "## Coefficients" in report.markdown() and table.attrs["notes"][0][:40] in report.markdown()
     )
+    said = table.attrs["differences"][0]  # such as: the slope of x differs: p < 0.001
+    assert said.replace("<", "&lt;")[:-1] in report.markdown()
+    assert json.loads(report.json())["estimates"]["differences"][0] == said
     lines = json.loads(report.json())["estimates"]["lines"]
     assert [line["term"] for line in lines] == table["term"].tolist()
     assert [line["value"] for line in lines] == table["estimate"].replace(np.nan, None).tolist()

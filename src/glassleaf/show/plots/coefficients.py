@@ -9,7 +9,8 @@ import numpy as np
 
 from glassleaf.explanations import words
 from glassleaf.explanations.estimates import Estimate, read_estimates
-from glassleaf.explanations.inference import CONSTANT, inference
+from glassleaf.explanations.inference import inference
+from glassleaf.explanations.lines import CONSTANT
 from glassleaf.show.plots.style import (
     FAINT,
     INK,

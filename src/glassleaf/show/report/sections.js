@@ -87,13 +87,14 @@ function leafSection(view, onLeaf) {
 
 /* Coefficients with their intervals, where they were given. */
 function estimateSection(view) {
-  const { coverage, has_classes, lines, notes } = view.estimates;
+  const { coverage, has_classes, lines, differences, notes } = view.estimates;
   const all = lines.flatMap((line) => line.ends || []).concat(0);
   const range = [Math.min(...all), Math.max(...all)];
   const header = ["where", ...(has_classes ? ["class"] : []), "term", { text: "estimate", number: true },
     { text: "standard error", number: true }, { text: coverage + " interval", number: true },
     { text: "p", number: true }, ""];
-  return section("estimates", "Coefficients", view.intro.estimates, table("Coefficients", header,
+  return section("estimates", "Coefficients", view.intro.estimates,
+    differences.length ? h("ul", {}, differences.map((text) => h("li", {}, text))) : null, table("Coefficients", header,
     lines.map((line) => [h("span", { class: "long" }, line.where), ...(has_classes ? [named(line.class)] : []),
       h("span", { class: "long" }, line.term), line.estimate ?? "none", line.error ?? "none", line.interval,
       line.p, line.ends ? intervalBar(line.ends, range) : ""])),

@@ -25,8 +25,8 @@ from glassleaf.explanations.formulas import (
     scale_texts,
     strongest_summands,
 )
-from glassleaf.explanations.inference import CONSTANT
 from glassleaf.explanations.json_data import json_ready
+from glassleaf.explanations.lines import CONSTANT
 from glassleaf.explanations.model import (
     Candidate,
     Feature,
@@ -108,6 +108,7 @@ def _estimates(contents: Contents) -> dict[str, Any] | None:
     return {
         "coverage": found.coverage_text,
         "has_classes": any(line.output for line in found.lines),
+        "differences": found.differences,
         "notes": found.notes,
         "lines": [
             {

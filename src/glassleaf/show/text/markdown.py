@@ -53,8 +53,11 @@ def estimates_table(found: Estimates) -> str:
     of_class = ["class"] if has_classes else []
     interval = f"{found.coverage_text} interval"
     header = ["where", *of_class, "term", "estimate", "standard error", interval, "p"]
-    notes = "\n".join(f"- {escaped(note, 2000)}" for note in found.notes)
-    return f"{table(header, rows)}\n\n{notes}"
+    said = [
+        "\n".join(f"- {escaped(text, 2000)}" for text in texts)
+        for texts in (found.differences, found.notes)
+    ]
+    return "\n\n".join(part for part in (said[0], table(header, rows), said[1]) if part)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
