@@ -75,9 +75,10 @@ class Kept(NamedTuple):
     direction: np.ndarray  # (most, nodes, parameters): products with all entries
     length: np.ndarray  # (most,): product with the slope
     triangle: np.ndarray  # (most, most): products of directions (rows) with kept entries
-    inverse: np.ndarray  # (most, most): of the triangle
+    inverse: np.ndarray  # (most, most): of the triangle, transposed
     slope: np.ndarray  # (nodes, parameters): what the kept ones leave of it
     own: np.ndarray  # (nodes, parameters): what they leave of an entry's square
+    shared: np.ndarray  # (nodes, parameters): and of its product with the node's intercept
     is_kept: np.ndarray  # (nodes, parameters)
     uses: np.ndarray  # (nodes,): kept entries in the node or below
     group_uses: np.ndarray  # (groups,)
@@ -104,6 +105,7 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
         np.zeros((most, most)),
         quadratic.slope.copy(),
         np.empty((n_nodes, n_parameters)),
+        np.empty((n_nodes, n_parameters)),
         np.zeros((n_nodes, n_parameters), dtype=np.bool_),
         np.zeros(n_nodes, dtype=np.int64),
         np.zeros(len(prices.group), dtype=np.int64),
@@ -111,17 +113,18 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
     for v in range(n_nodes):
         for p in range(n_parameters):
             kept.own[v, p] = quadratic.hessian[v, p, p] + quadratic.ridge[v, p]
+            kept.shared[v, p] = quadratic.hessian[v, p, rules.intercept[p]]
     value, pair = np.empty(most), np.empty((2, 2), dtype=np.int64)
     n_kept = total = step = 0
     for p in range(n_parameters):  # every model has an intercept for all rows
         if rules.intercept[p] == p:
             total += _note(1, 0, p, prices, kept)
-            _add(0, p, quadratic, kept, n_kept)
+            _add(0, p, quadratic, rules, kept, n_kept)
             n_kept += 1
     for p in range(n_parameters):
         if rules.required[p] and _may_come(0, p, quadratic, rules, allowed, kept):
             total += _note(1, 0, p, prices, kept)
-            _add(0, p, quadratic, kept, n_kept)
+            _add(0, p, quadratic, rules, kept, n_kept)
             n_kept += 1
     while step < n_steps:
         _solve(kept, n_kept, value)
@@ -129,7 +132,7 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
         if wrong >= 0:
             allowed[kept.node[wrong], kept.parameter[wrong]] = False
             total += _note(-1, kept.node[wrong], kept.parameter[wrong], prices, kept)
-            n_kept = _remove(wrong, kept, n_kept)
+            n_kept = _remove(wrong, rules, kept, n_kept)
             continue
         numbers[step], fall[step], size[step] = total, 0.0, n_kept
         for k in range(n_kept):
@@ -140,18 +143,18 @@ def select_entries(quadratic, prices, rules, most_numbers, back, numbers, fall, 
         step += 1
         if total >= most_numbers or n_kept + 2 > most:
             break
-        n_new, rate = _best(quadratic, prices, rules, allowed, kept, n_kept, pair)
+        n_new, rate = _best(quadratic, prices, rules, allowed, kept, pair)
         if n_new == 0 or rate <= _NO_GAIN * fall[step - 1]:
             break
         for k in range(n_new):
             total += _note(1, pair[k, 0], pair[k, 1], prices, kept)
-            _add(pair[k, 0], pair[k, 1], quadratic, kept, n_kept)
+            _add(pair[k, 0], pair[k, 1], quadratic, rules, kept, n_kept)
             n_kept += 1
         _solve(kept, n_kept, value)
         least = _least_missed(prices, rules, kept, n_kept - n_new, n_kept, value, back * rate)
         if least >= 0:
             total += _note(-1, kept.node[least], kept.parameter[least], prices, kept)
-            n_kept = _remove(least, kept, n_kept)
+            n_kept = _remove(least, rules, kept, n_kept)
     return step
 
 
@@ -165,7 +168,7 @@ def _bar(is_barred, column, allowed):
 
 
 @kernel
-def _add(node, parameter, quadratic, kept, n_kept):
+def _add(node, parameter, quadratic, rules, kept, n_kept):
     """Make an entry orthogonal to the kept ones, and the rest of all others to it."""
     direction = kept.direction[n_kept]
     n_nodes, n_parameters = direction.shape
@@ -177,56 +180,70 @@ def _add(node, parameter, quadratic, kept, n_kept):
     for k in range(n_kept):
         share = kept.direction[k, node, parameter]
         if share != 0.0:
-            for v in range(n_nodes):
-                for p in range(n_parameters):
-                    direction[v, p] -= share * kept.direction[k, v, p]
+            _subtract(share, kept.direction[k].ravel(), direction.ravel())
     norm = np.sqrt(direction[node, parameter])
     length = kept.slope[node, parameter] / norm
     for v in range(n_nodes):
         for p in range(n_parameters):
             direction[v, p] /= norm
-            kept.slope[v, p] -= length * direction[v, p]
-            kept.own[v, p] -= direction[v, p] ** 2
+    _leave(-1.0, length, direction, rules.intercept, kept)
     kept.node[n_kept], kept.parameter[n_kept], kept.length[n_kept] = node, parameter, length
     for k in range(n_kept + 1):
         kept.triangle[k, n_kept] = kept.direction[k, node, parameter]
-    _invert_column(kept, n_kept)
+    _invert_row(kept, n_kept)
 
 
 @kernel
-def _invert_column(kept, j):
-    """The column of the inverse that belongs to kept entry ``j``."""
-    for i in range(j, -1, -1):
-        rest = 1.0 if i == j else 0.0
-        for k in range(i + 1, j + 1):
-            rest -= kept.triangle[i, k] * kept.inverse[k, j]
-        kept.inverse[i, j] = rest / kept.triangle[i, i]
+def _subtract(share, one, other):
+    """Take a share of one row of numbers from another, in place."""
+    for i in range(one.shape[0]):
+        other[i] -= share * one[i]
 
 
 @kernel
-def _remove(which, kept, n_kept):
+def _leave(sign, length, direction, intercept, kept):
+    """Note what a direction that comes (-1) or goes (1) leaves of all entries."""
+    for v in range(direction.shape[0]):
+        for p in range(direction.shape[1]):
+            own = sign * direction[v, p]
+            kept.slope[v, p] += length * own
+            kept.own[v, p] += direction[v, p] * own
+            kept.shared[v, p] += direction[v, intercept[p]] * own
+
+
+@kernel
+def _invert_row(kept, j):
+    """The row of the inverse that belongs to the newest direction ``j``."""
+    own = kept.inverse[j, :j]
+    own[:] = 0.0
+    for k in range(j):
+        _subtract(kept.triangle[k, j], kept.inverse[k, :j], own)
+    own /= kept.triangle[j, j]
+    kept.inverse[j, j] = 1.0 / kept.triangle[j, j]
+
+
+@kernel
+def _remove(which, rules, kept, n_kept):
     """Let one of the kept entries go; returns how many are left.
 
     Without its column the triangle has a number below the diagonal in every later one. A rotation
-    of two neighbouring directions takes it away; in the end the last direction has no entry.
+    of two neighbouring directions takes it away; in the end the last direction has no entry. The
+    inverse turns with them.
     """
     last = n_kept - 1
     for k in range(which, last):
         kept.node[k], kept.parameter[k] = kept.node[k + 1], kept.parameter[k + 1]
         kept.triangle[: k + 2, k] = kept.triangle[: k + 2, k + 1]
+        kept.inverse[k : last + 1, k] = kept.inverse[k : last + 1, k + 1]
     for k in range(which, last):
         one, other = kept.triangle[k, k], kept.triangle[k + 1, k]
         size = np.sqrt(one * one + other * other)
         cos, sin = one / size, other / size
         _rotate(kept.triangle[k, k:last], kept.triangle[k + 1, k:last], cos, sin)
         _rotate(kept.direction[k].ravel(), kept.direction[k + 1].ravel(), cos, sin)
+        _rotate(kept.inverse[k, : k + 1], kept.inverse[k + 1, : k + 1], cos, sin)
         _rotate(kept.length[k : k + 1], kept.length[k + 1 : k + 2], cos, sin)
-    for v in range(kept.own.shape[0]):
-        for p in range(kept.own.shape[1]):
-            kept.slope[v, p] += kept.length[last] * kept.direction[last, v, p]
-            kept.own[v, p] += kept.direction[last, v, p] ** 2
-    for j in range(which, last):
-        _invert_column(kept, j)
+    _leave(1.0, kept.length[last], kept.direction[last], rules.intercept, kept)
     return last
 
 
@@ -241,10 +258,9 @@ def _rotate(one, other, cos, sin):
 @kernel
 def _solve(kept, n_kept, value):
     """The entries with the least loss: the inverse of the triangle times the lengths."""
-    for i in range(n_kept):
-        value[i] = 0.0
-        for k in range(i, n_kept):
-            value[i] += kept.inverse[i, k] * kept.length[k]
+    value[:n_kept] = 0.0
+    for k in range(n_kept):
+        _subtract(-kept.length[k], kept.inverse[k, : k + 1], value[: k + 1])
 
 
 @kernel
@@ -296,7 +312,7 @@ def _price(is_used, parameter, prices, kept):
 
 
 @kernel
-def _best(quadratic, prices, rules, allowed, kept, n_kept, pair):
+def _best(quadratic, prices, rules, allowed, kept, pair):
     """The entry, or the pair with its node's intercept, that gains most per number.
 
     Returns how many they are and the gain per number; ``pair`` holds them.
@@ -318,7 +334,7 @@ def _best(quadratic, prices, rules, allowed, kept, n_kept, pair):
             q = rules.intercept[p]
             if v == 0 or q == p or not _may_come(v, q, quadratic, rules, allowed, kept):
                 continue
-            both = _gain_of_pair(v, p, q, quadratic, rules, kept, n_kept)
+            both = _gain_of_pair(v, p, q, quadratic, rules, kept)
             price += prices.entry[q]
             if both > best * price:
                 best, n_new = both / price, 2
@@ -342,11 +358,9 @@ def _least_own(node, parameter, quadratic, rules):
 
 
 @kernel
-def _gain_of_pair(node, one, other, quadratic, rules, kept, n_kept):
-    """By how much two entries of a node lower the loss together."""
-    product = quadratic.hessian[node, one, other]
-    for k in range(n_kept):
-        product -= kept.direction[k, node, one] * kept.direction[k, node, other]
+def _gain_of_pair(node, one, other, quadratic, rules, kept):
+    """By how much an entry and its node's intercept lower the loss together."""
+    product = kept.shared[node, one]
     share = product / kept.own[node, other]
     own = kept.own[node, one] - share * product
     if own <= _least_own(node, one, quadratic, rules):
@@ -368,7 +382,7 @@ def _least_missed(prices, rules, kept, n_old, n_kept, value, most):
             continue
         spread = 0.0
         for j in range(i, n_kept):
-            spread += kept.inverse[i, j] ** 2
+            spread += kept.inverse[j, i] ** 2
         price = _price(True, p, prices, kept) + _splits(True, v, prices, kept)
         rate = value[i] ** 2 / spread / 2 / price
         if rate < most:
