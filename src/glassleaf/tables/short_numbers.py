@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ _LAST_PLACES = 4
 _SPARE_DIGITS = 3
 _LARGEST_POWER = 300  # of ten, in a floating-point number
 _MOST_DIGITS = 17
+_NEARLY = 1.001  # rounding is not what decides whether a number is looked at
 
 
 def shortest_between(low: float, high: float) -> float:
@@ -27,14 +29,19 @@ def shortest_between(low: float, high: float) -> float:
     """
     if low <= 0.0 < high:
         return 0.0
-    middle = low + (high - low) / 2
+    half = (high - low) / 2
+    middle = low + half
     largest = max(abs(low), abs(high))
     if largest < 10.0**-_LARGEST_POWER:
         return low
     exponent = math.floor(math.log10(largest)) + 1
+    far = _NEARLY * half + _LAST_PLACES * sys.float_info.epsilon * largest
     for digits in range(_MOST_DIGITS + 1):
         step = exponent - digits
-        nearest = round(middle / 10.0**step)
+        wanted = middle / 10.0**step
+        nearest = round(wanted)
+        if abs(nearest - wanted) * 10.0**step > far:
+            continue  # nor is one further from the middle between the two
         for multiple in sorted((nearest, nearest - 1, nearest + 1), key=lambda k: abs(k - nearest)):
             found = float(f"{multiple}e{step}")
             if low <= found < high:
