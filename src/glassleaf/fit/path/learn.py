@@ -29,8 +29,10 @@ from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 
-# Steps of a path, by ratios, that are kept: each is judged on rows, and has its numbers shortened.
-_MOST_STEPS = 40
+# Steps of a path that are kept, each judged on rows, with its numbers shortened: some by ratios of
+# their numbers up to this many, beyond it those at full tens.
+_BY_RATIOS = 20
+_BY_TENS = 40
 _N_LIMITS = 2
 # How often what a ridge left is asked for again.
 _ROUNDS = 4
@@ -131,7 +133,7 @@ def _finished(
     """Steps of short numbers, if that is asked for, and what the rows say of them."""
     if settings.shortens:
         steps = _with_short_numbers(steps, lost, own.on_rows, plan)
-    return steps, own.on_rows.at(steps.entries)
+    return steps, own.on_rows.at(steps.entries, with_gradient=False)
 
 
 def _path(
@@ -169,10 +171,11 @@ def _without_ridge(own: _Asked, steps: Steps) -> tuple[Steps, Floats]:
 
 
 def _thinned(steps: Steps, asked: int, n_limits: int) -> Steps:
-    """Some of the steps, by ratios of their numbers, at full tens, and the one asked for."""
+    """Some of the steps: by ratios, at full tens, the one asked for, and the last."""
     first, last = steps.numbers[[0, -1]]
     tens = np.arange(10, last + n_limits, 10) - n_limits
-    wanted = [*np.geomspace(first, last, _MOST_STEPS).round(), *tens, asked]
+    ratios = np.geomspace(first, min(max(first, _BY_TENS), last), _BY_RATIOS).round()
+    wanted = [*ratios, *tens, asked, last]
     place = np.searchsorted(steps.numbers, wanted, side="right") - 1
     kept = np.unique(np.maximum(place, 0))
     return Steps(steps.numbers[kept], steps.fall[kept], steps.entries[kept])

@@ -73,12 +73,12 @@ class OnRows:
         the leaves.
         """
         best, loss, gradient = steps.entries, start.loss, start.gradient
-        for _ in range(_ROUNDS):
+        for left in range(_ROUNDS, 0, -1):
             tried = np.array([
                 entries - self._newton_step(entries, own, unit)
                 for entries, own in zip(best, gradient, strict=True)
             ])  # fmt: skip
-            found = self.at(tried)
+            found = self.at(tried, with_gradient=left > 1)
             keeps_signs = (self.shape.rules.sign * tried >= 0).all(axis=(1, 2))
             is_better = keeps_signs & (found.loss < loss)
             best = np.where(is_better[:, None, None], tried, best)
@@ -94,11 +94,13 @@ class OnRows:
         gram[lower < 0] = 0.0
         return gram
 
-    def at(self, entries: Floats) -> Found:
-        """What the rows say of several models."""
+    def at(self, entries: Floats, with_gradient: bool = True) -> Found:
+        """What the rows say of several models; gradients that are not asked for are zero."""
         models, n_models = self.shape.models(entries), len(entries)
         tasks = [
-            passes.SeveralTask(leaf.id, self._row_models(leaf, models[:, k]), self.loss)
+            passes.SeveralTask(
+                leaf.id, self._row_models(leaf, models[:, k]), self.loss, with_gradient
+            )
             for k, leaf in enumerate(self.leaves)
         ]
         found = self.backend.sum(passes.several_sums, tasks)

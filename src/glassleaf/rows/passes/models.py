@@ -493,17 +493,21 @@ class SeveralModels(NamedTuple):
 
 
 class SeveralTask(NamedTuple):
-    """A node, its models and the loss."""
+    """A node, its models, the loss, and whether gradients are asked for."""
 
     node: int
     models: SeveralModels
     loss: Loss
+    with_gradient: bool = True
     span: Span | None = None
 
 
 @dataclass(frozen=True)
 class SeveralSums:
-    """Losses and gradients of several models, and their smallest and largest scores."""
+    """Losses and gradients of several models, and their smallest and largest scores.
+
+    Gradients that were not asked for are zero.
+    """
 
     loss: Floats  # (models,)
     gradient: Floats  # (models * outputs, kept columns + 1)
@@ -526,19 +530,24 @@ def _several_work(rows: Rows, task: SeveralTask) -> float:
 
 @in_slices(_several_work)
 def several_sums(rows: Rows, task: SeveralTask) -> SeveralSums:
-    """Loss and gradient of several models, summed over the node's rows."""
+    """Losses, gradients and ranges of several models, over the node's rows."""
     start, stop = rows.span_of(task)
     raw = _several_scores(rows, start, stop, task.models)
     value, slope = _several_derivatives(rows.target[start:stop], raw, task.loss)
     weight = rows.weight[start:stop]
-    gradient = np.empty((slope.shape[1], rows.n_kept + 1))
-    slope *= weight[:, None]
+    gradient = np.zeros((slope.shape[1], rows.n_kept + 1))
+    if task.with_gradient:
+        slope *= weight[:, None]
+        _several_gradients(rows, start, stop, slope, gradient)
+    low, high = raw.min(axis=0, initial=np.inf), raw.max(axis=0, initial=-np.inf)
+    return SeveralSums(np.dot(weight, value), gradient, low, high)
+
+
+def _several_gradients(rows: Rows, start: int, stop: int, slope: Floats, gradient: Floats) -> None:
     gradient[:, : rows.n_dense] = np.dot(slope.T, rows.dense[start:stop])
     if rows.n_sparse:
         gradient[:, rows.n_dense :] = column_sums(rows, start, stop, slope)[:, rows.n_dense :]
     gradient[:, -1] = slope.sum(axis=0)
-    low, high = raw.min(axis=0, initial=np.inf), raw.max(axis=0, initial=-np.inf)
-    return SeveralSums(np.dot(weight, value), gradient, low, high)
 
 
 class FoldLossTask(NamedTuple):
