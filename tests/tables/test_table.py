@@ -549,18 +549,18 @@ def test_duplicate_names_in_pyarrow_are_an_error_that_names_them(regression):
         fit(table, y)
 
 
-DATES = {
-    "pandas": lambda when: pd.DataFrame({"x": 1.0, "when": pd.to_datetime(when)}),
-    "polars": lambda when: pl.DataFrame({"x": np.ones(len(when)), "when": when}),
-    "pyarrow": lambda when: pa.table({"x": np.ones(len(when)), "when": when}),
+DURATIONS = {
+    "pandas": lambda long: pd.DataFrame({"x": 1.0, "long": pd.to_timedelta(long)}),
+    "polars": lambda long: pl.DataFrame({"x": np.ones(len(long)), "long": long}),
+    "pyarrow": lambda long: pa.table({"x": np.ones(len(long)), "long": long}),
 }
 
 
-@pytest.mark.parametrize("make", DATES.values(), ids=DATES)
-def test_a_date_is_an_error_that_names_the_column(make):
-    when = [datetime.datetime(2020, 1, 1) + datetime.timedelta(days=k) for k in range(30)]
-    with pytest.raises(TypeError, match="'when'"):
-        fit(make(when), np.arange(30.0))
+@pytest.mark.parametrize("make", DURATIONS.values(), ids=DURATIONS)
+def test_a_duration_is_an_error_that_names_the_column(make):
+    long = [datetime.timedelta(days=k) for k in range(30)]
+    with pytest.raises(TypeError, match="'long'"):
+        fit(make(long), np.arange(30.0))
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])

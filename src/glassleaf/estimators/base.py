@@ -32,6 +32,7 @@ from glassleaf.fit.train import Trained, train, train_on
 from glassleaf.losses import Loss
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.engines import is_collection, lazily
+from glassleaf.rows.dates import make_date_parts
 from glassleaf.rows.offsets import absorbed
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_backend, find_pieces
@@ -202,6 +203,7 @@ class ModelTree(Deployable, BaseEstimator):
         offset: Any = None,
     ) -> None:
         """Fit to the pieces in a backend, which hold targets and weights themselves."""
+        table = make_date_parts(backend, table)
         table, offsets = find_offsets(table, target.loss, exposure, offset, in_memory=False)
         settings = settings_of(vars(self), target.loss, target.n_classes)
         roles = without_offsets(roles_of(vars(self), target.loss, table), table, offsets)
@@ -285,7 +287,7 @@ class ModelTree(Deployable, BaseEstimator):
         """Names of the columns, where they all have one."""
         if not self.model_.is_named:
             raise AttributeError("The table of the fit had no names of columns.")
-        return np.array(self.model_.names[: self.model_.n_features], dtype=object)
+        return np.array(self.model_.input_names[: self.model_.n_features], dtype=object)
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Number of the leaf that every row falls into.

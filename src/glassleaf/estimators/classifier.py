@@ -21,6 +21,7 @@ from glassleaf.rows.backends import Backend, total
 from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import NO_ROWS, count_labels, encode_labels, is_partitioned
+from glassleaf.tables.dated import with_dates
 from glassleaf.tables.reading import check_has_rows, read_table
 from glassleaf.tables.table import Table
 from glassleaf.tables.targets import (
@@ -351,7 +352,7 @@ default="from_dtype"
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Target, Floats]:
         """A table in memory with its target, and the weights of its rows."""
-        table = read_table(X)
+        table = with_dates(read_table(X))
         check_has_rows(table)
         labels = class_labels(y, table.n_rows)
         weight = row_weights(sample_weight, table.n_rows)

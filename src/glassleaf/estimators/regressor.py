@@ -20,6 +20,7 @@ from glassleaf.losses import REGRESSION_LOSSES, Loss
 from glassleaf.rows.backends.engines import is_collection, lazily
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_rows, is_partitioned, use_weighted
+from glassleaf.tables.dated import with_dates
 from glassleaf.tables.reading import check_has_rows, read_table
 from glassleaf.tables.table import Table
 from glassleaf.tables.targets import numeric_target
@@ -349,7 +350,7 @@ default="from_dtype"
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Target, Floats]:
         """A table in memory with its target, and the weights of its rows."""
         loss = self._given_loss()
-        table = read_table(X)
+        table = with_dates(read_table(X))
         check_has_rows(table)
         target = Target(loss, y=numeric_target(y, table.n_rows))
         return table, target, row_weights(sample_weight, table.n_rows)

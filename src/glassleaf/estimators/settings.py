@@ -16,7 +16,13 @@ from glassleaf.fit.models.penalty_choice import STRENGTHS
 from glassleaf.losses import Loss
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.settings import Renormalization, Roles, Settings
-from glassleaf.tables.table import Table, column_name, column_signs, select_columns
+from glassleaf.tables.table import (
+    Table,
+    column_name,
+    column_signs,
+    date_parts,
+    select_columns,
+)
 from glassleaf.tables.transforms import TRANSFORMS
 
 # The limit of a tree that has no budget of leaves.
@@ -239,10 +245,8 @@ def roles_of(given: Mapping[str, Any], loss: Loss, table: Table) -> Roles:
     everything = np.ones(table.n_columns, dtype=np.bool_)
     if _is_called(given["categorical_features"], "from_dtype"):
         categorical = np.array([table.holds_text(j) for j in range(table.n_columns)], dtype=bool)
-    elif given["categorical_features"] is None:
-        categorical = ~everything
     else:
-        categorical = select_columns(table, given["categorical_features"], "categorical_features")
+        categorical = _chosen_categories(given["categorical_features"], table)
     splits, leaves, shared, required = (
         select_columns(table, given[name], name) if given[name] is not None else unless
         for name, unless in (
@@ -264,7 +268,17 @@ def roles_of(given: Mapping[str, Any], loss: Loss, table: Table) -> Roles:
     if given["l1_ratio"]:  # the absolute values of slopes are not those of weights
         bends = bends & (signs == 0)
     splits = splits & (signs == 0)
-    return Roles(categorical, splits, leaves, bends, signs, shared, required, tested)
+    return Roles(
+        categorical,
+        splits,
+        leaves,
+        bends,
+        signs,
+        shared,
+        required,
+        tested,
+        dates=date_parts(table),
+    )
 
 
 def _bends(
@@ -284,12 +298,23 @@ def _bends(
             f"curves={describe(asked)} must be 'auto', True, False or a list of columns."
         )
     named = select_columns(table, asked, "curves")
+    is_part = np.array([own is not None and not own.is_input for own in date_parts(table)])
+    named &= may_bend | ~is_part  # of a date, what can
     for column in np.flatnonzero(named & ~may_bend).tolist():
         raise ValueError(
             f"curves names the column {column_name(table, column)!r}, which holds categories or is"
             " not in leaf_features. Only a numeric column of the leaf models can bend."
         )
     return named
+
+
+def _chosen_categories(chosen: Any, table: Table) -> NDArray[np.bool_]:
+    """Columns that are named as categories, and names of months and days of the week."""
+    dates = date_parts(table)
+    found = np.array([own is not None and table.holds_text(j) for j, own in enumerate(dates)])
+    if chosen is not None:
+        found |= select_columns(table, chosen, "categorical_features")
+    return found
 
 
 def _tested(

@@ -138,6 +138,7 @@ def _described(
         root=None if root == LEAF else names[root],
         root_share=len(alike) / len(trees),
         threshold=float(own.threshold[0]) if is_number else None,
+        root_unit=None if root == LEAF else own.columns[root].date_unit,
         thresholds=thresholds,
         threshold_range=middle(thresholds, _MIDDLE),
         same_categories=None if root == LEAF or is_number else _same_categories(own, alike),

@@ -30,6 +30,7 @@ from glassleaf.errors import GlassleafError
 from glassleaf.explanations import words
 from glassleaf.explanations.frames import Listed
 from glassleaf.explanations.json_data import JsonData
+from glassleaf.tables.dates import date_text
 from glassleaf.tree.fitted import FittedModel, fitted_model
 from glassleaf.tree.histograms import Histogram
 
@@ -202,7 +203,8 @@ def _labels(model: FittedModel, k: int, own: Histogram) -> tuple[str, ...]:
     if column is not None and column.categories is not None:
         named = [str(column.categories[int(code)]) for code in own.edges]
         return (*named, "other", "missing")
-    edges = [words.number(edge) for edge in own.edges]
+    is_date = column is not None and column.date_unit is not None
+    edges = [date_text(edge) if is_date else words.number(edge) for edge in own.edges]
     above = f"> {edges[-1]}" if edges else "all"
     return (*(f"≤ {edge}" for edge in edges), above, "missing")
 

@@ -16,6 +16,7 @@ from glassleaf.explanations.model import (
     spread_of,
 )
 from glassleaf.explanations.terms import Term, to_raw
+from glassleaf.tables.dates import date_text
 from glassleaf.tables.short_numbers import without_noise
 from glassleaf.tree.complexity import held_hinges
 
@@ -317,9 +318,8 @@ def _term_text(explanation: ModelExplanation, term: Term, held_in: NodeExplanati
     if term.above is None:
         return _around(feature, _held_text(feature, low, high))
     own = _held_text(feature, low if low > term.above else -np.inf, high)
-    sign = "+" if term.above < 0 else "-"
-    place = words.number(abs(term.above), _place_digits(feature, term.above, SHORT_DIGITS))
-    return f"max(0, {own} {sign} {place})" if term.above else f"max(0, {own})"
+    less = _less(feature, term.above, _place_digits(feature, term.above, SHORT_DIGITS))
+    return f"max(0, {own} {less})" if term.above else f"max(0, {own})"
 
 
 def _text_up_to(explanation: ModelExplanation, hinge: Term, held_in: NodeExplanation | None) -> str:
@@ -334,8 +334,29 @@ def _around(feature: Feature, text: str) -> str:
     """A number as it stands in a product, less its reference where it has one."""
     if not feature.reference:
         return text
-    size = words.number(abs(feature.reference), _MOST_DIGITS)
-    return f"({text} {'+' if feature.reference < 0 else '-'} {size})"
+    return f"({text} {_less(feature, feature.reference, _MOST_DIGITS)})"
+
+
+def _less(feature: Feature, place: float, digits: int) -> str:
+    """What is subtracted: ``- 30``, ``+ 30`` where that is negative, or a date."""
+    if is_date(feature):
+        return f"- {date_text(place)}"
+    return f"{'+' if place < 0 else '-'} {words.number(abs(place), digits)}"
+
+
+def place_text(feature: Feature, place: float, digits: int) -> str:
+    """A value of a number, or of its term."""
+    return date_text(place) if is_date(feature) else words.number(place, digits)
+
+
+def value_text(feature: Feature, value: float, digits: int) -> str:
+    """A value of a number as it was in the table."""
+    return words.number(value, digits) if feature.date_unit is None else date_text(value)
+
+
+def is_date(feature: Feature) -> bool:
+    """Whether the terms of a feature are days, which are written as dates."""
+    return feature.date_unit is not None and not is_rescaled(feature.knots)
 
 
 def _place_digits(feature: Feature, place: float, digits: int) -> int:
@@ -382,8 +403,8 @@ def _range_texts(
 def _ends(feature: Feature, low: float, high: float, digits: int = 6) -> tuple[str, str]:
     first, last = _rounded(low, high), _rounded(high, low)
     return (
-        words.number(first, _place_digits(feature, first, digits)),
-        words.number(last, _place_digits(feature, last, digits)),
+        place_text(feature, first, _place_digits(feature, first, digits)),
+        place_text(feature, last, _place_digits(feature, last, digits)),
     )
 
 
@@ -401,7 +422,7 @@ def fills_text(explanation: ModelExplanation) -> str:
         if feature.name in gaps & used and feature.categories is None:
             fill = float(to_raw(np.array(feature.fill), feature.knots))
             digits = _place_digits(feature, fill, 6)
-            fills.append(f"{words.name(feature.name)} {words.number(fill, digits)}")
+            fills.append(f"{words.name(feature.name)} {value_text(feature, fill, digits)}")
     return f"A missing number counts as: {', '.join(fills)}." if fills else ""
 
 
@@ -449,18 +470,19 @@ def scale_texts(explanation: ModelExplanation, max_terms: int | None) -> dict[st
         if explanation.terms[t].kind in ("number", "hinge")
     }
     return {
-        own.name: f"{column_text(own.name, own.knots)}: {_points_text(own.knots, 6)}"
+        own.name: f"{column_text(own.name, own.knots)}: {_points_text(own, 6)}"
         for own in explanation.features
         if own.name in shown and own.knots and is_rescaled(own.knots)
     }
 
 
-def _points_text(points: Knots, least_digits: int) -> str:
+def _points_text(feature: Feature, least_digits: int) -> str:
+    points = feature.knots or ()
     digits, x = least_digits, np.array([x for x, _ in points])
     nearest = np.abs(np.diff(x)).min() / np.abs(x).max()
     if nearest > 0:  # as many as tell them apart
         digits = min(max(digits, int(np.ceil(-np.log10(nearest))) + 1), 15)
-    return ", ".join(f"{words.number(x, digits)} → {words.number(z, 3)}" for x, z in points)
+    return ", ".join(f"{value_text(feature, x, digits)} → {words.number(z, 3)}" for x, z in points)
 
 
 def column_text(name: str, knots: Knots | None) -> str:

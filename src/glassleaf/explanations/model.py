@@ -63,6 +63,7 @@ class Feature(JsonData):
     effect_share: float
     gain_share: float
     n_splits: int
+    date_unit: str | None = None  # of days, the unit in which they are written as dates
 
 
 @dataclass(frozen=True)
@@ -328,6 +329,7 @@ def _features(tree: Tree, strength: Floats) -> tuple[Feature, ...]:
                 effect_share=_share(effect, j),
                 gain_share=_share(gain, j),
                 n_splits=int(count[j]),
+                date_unit=column.date_unit,
             )
         )
     return tuple(out)

@@ -3,6 +3,7 @@
 * Of columns that say nearly the same, formulas name one: which is left out for which.
 * A column whose effect in the formula for all rows goes one way, while by itself it goes with
   scores the other way.
+* What dates are in formulas.
 * What calibration rows said: how far predictions are off, or that scores were corrected.
 * Probabilities that are those of rows weighted by class.
 """
@@ -41,11 +42,22 @@ def twins(tree: Tree) -> dict[int, int]:
 def notes(model: FittedModel) -> tuple[str, ...]:
     """Sentences about the columns and classes of a model, and its calibration."""
     return (
+        *_dates(model),
         *_left_out(model),
         *_against_themselves(model),
         *_weighted_classes(model),
         *_calibrated(model),
     )
+
+
+def _dates(model: FittedModel) -> list[str]:
+    """What dates are in formulas."""
+    dates = [column.date for column in model.tree.columns if column.date and column.date.is_input]
+    return [
+        f"{words.name(date.source)} counts in days{', and in UTC' * date.zoned}: of two dates,"
+        " formulas take the days between them."
+        for date in dates
+    ]
 
 
 def _left_out(model: FittedModel) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from glassleaf.explanations import words
 from glassleaf.tables.cells import ANY_NUMBER
+from glassleaf.tables.dates import border_text
 from glassleaf.tree.tree import LEAF, Candidates, Tree
 
 _FEW_DIGITS, _BESIDE_DIGITS = 6, 3
@@ -34,6 +35,7 @@ class Condition:
     unknown: bool = True
     has_missing: bool = False
     digits: int = _FEW_DIGITS
+    date_unit: str | None = None  # of days, the unit in which their ends are dates
 
     @property
     def text(self) -> str:
@@ -53,16 +55,24 @@ class Condition:
         if self.categories is not None:
             return self._category_text(feature) + or_missing
         bounded_below, bounded_above = np.isfinite(self.low), np.isfinite(self.high)
-        low, high = (words.border(end, self.digits) for end in (self.low, self.high))
         if self.low >= self.high or self.low == np.inf:
             return f"{feature} is missing" if self.missing else f"{feature}: nothing"
+        # Of whole days, those up to the end of one are said as those before the next.
+        less, up_to, above = ("≤", "<", "≥") if self.date_unit == "day" else ("<", "≤", ">")
         if bounded_below and bounded_above:
-            return f"{low} < {feature} ≤ {high}{or_missing}"
+            low, high = self.end(self.low), self.end(self.high)
+            return f"{low} {less} {feature} {up_to} {high}{or_missing}"
         if bounded_below:
-            return f"{feature} > {low}{or_missing}"
+            return f"{feature} {above} {self.end(self.low)}{or_missing}"
         if bounded_above:
-            return f"{feature} ≤ {high}{or_missing}"
+            return f"{feature} {up_to} {self.end(self.high)}{or_missing}"
         return f"{feature} is anything" if self.missing else f"{feature} is not missing"
+
+    def end(self, value: float) -> str:
+        """An end of the range, as it is written."""
+        if self.date_unit is not None:
+            return border_text(value, self.date_unit)
+        return words.border(value, self.digits)
 
     def _category_text(self, feature: str) -> str:
         assert self.categories is not None
@@ -157,7 +167,7 @@ def _sides(
     has_missing: bool,
 ) -> tuple[Condition, Condition]:
     known = tree.columns[column]
-    anything = Condition(known.name, column, has_missing=has_missing)
+    anything = Condition(known.name, column, has_missing=has_missing, date_unit=known.date_unit)
     left = replace(anything, missing=missing_left)
     right = replace(anything, missing=not missing_left)
     if known.categories is None:

@@ -114,12 +114,13 @@ def shap_values(estimator: Any, X: Any, background: Any) -> ShapValues:
 
 
 def display_data(model: FittedModel, matrix: Floats) -> NDArray[Any]:
-    """A raw matrix as people know it: labels instead of codes."""
-    categorical = [j for j, column in enumerate(model.tree.columns) if column.is_categorical]
-    if not categorical:
+    """A raw matrix as people know it: labels instead of codes, and dates."""
+    columns = enumerate(model.tree.columns)
+    told = [j for j, column in columns if column.is_categorical or column.date_unit]
+    if not told:
         return matrix
     out = matrix.astype(object)
-    for j in categorical:
+    for j in told:
         out[:, j] = [model.value(j, x) for x in matrix[:, j]]
     return out
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from glassleaf.explanations import words
 from glassleaf.explanations.json_data import JsonData
+from glassleaf.tables.dates import border_text
 
 # Columns that the text names, the most used first.
 _MOST_NAMED = 15
@@ -61,6 +62,7 @@ class Stability(JsonData):
     median_move: float
     move_of_most: float
     moves: tuple[float, ...]
+    root_unit: str | None = None  # of a split of dates, the unit in which thresholds are written
 
     @property
     def unit(self) -> str:
@@ -86,16 +88,21 @@ class Stability(JsonData):
         fewest, most = min(self.leaves), max(self.leaves)
         return f"{fewest} in each" if fewest == most else f"{fewest} to {most} in each"
 
+    def _at(self, threshold: float) -> str:
+        if self.root_unit is not None:
+            return border_text(threshold, self.root_unit)
+        return words.number(threshold)
+
     def _root(self) -> str:
         share = words.percent(self.root_share)
         if self.root is None:
             return f"The model has no split; nor have {share} of the trees."
         said = f"The first split, on {words.name(self.root)}, is on the same column in {share}"
         if self.threshold_range is not None and self.threshold is not None:
-            low, high = map(words.number, self.threshold_range)
+            low, high = map(self._at, self.threshold_range)
             where = f"at {low}" if low == high else f"between {low} and {high}"
             said += f"; nine in ten of these split it {where}"
-            said += f" (the model: at {words.number(self.threshold)})"
+            said += f" (the model: at {self._at(self.threshold)})"
         if self.same_categories is not None:
             said += f"; {words.percent(self.same_categories)} of these into the same categories"
         return said + "."

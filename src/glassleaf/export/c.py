@@ -13,6 +13,7 @@ from glassleaf.errors import ExportError
 from glassleaf.export.comments import in_comment
 from glassleaf.export.limits import portable_model
 from glassleaf.export.nested import Syntax, bodies
+from glassleaf.tables.dates import MONTHS, WEEKDAYS
 from glassleaf.tree.plain import (
     LARGEST_EXPONENT,
     PlainLeaf,
@@ -29,7 +30,7 @@ _HEAD = """/* A model tree, written by glassleaf {version}. C99, standard librar
  *
  * A row is an array x of {NAME}_COLUMNS doubles, in the order of {name}_columns. NAN is missing. A
  * cell of a column with categories holds a code: what {name}_text(column, text) or
- * {name}_number(column, value) returns for it.
+ * {name}_number(column, value) returns for it.{dates}
  *
  *   int {name}_predict(const double *x, double *out)
  *       fills out[0 .. {NAME}_OUTPUTS - 1] with {returns}; returns the leaf.
@@ -61,6 +62,9 @@ typedef struct { int code; double value; } number_category;
 typedef struct { double x, z; } point;
 """
 
+# A row as it was given, where dates make the model's own a longer one.
+_GIVEN = "given"
+
 # Functions of the generated file, by what calls to them look like; only those called are written.
 _HELPERS = {
     "entry(": """/* Entry 0 of a table is for missing values, entry 1 for categories never seen. */
@@ -71,6 +75,29 @@ static size_t entry(double code) {
     "clip(": """static double clip(double z, double low, double high) {
     double least = z > low ? z : low;
     return least < high ? least : high;
+}
+""",
+    "part_of_hour(": """/* The hour of a day, to the millisecond. */
+static double part_of_hour(double days) {
+    double ms = floor(days * 86400000.0 + 0.5);
+    return floor((ms - 86400000.0 * floor(ms / 86400000.0)) / 3600000.0);
+}
+""",
+    "part_of_weekday(": """/* The day of the week from 0, Monday; 1970-01-01 was a Thursday. */
+static double part_of_weekday(double days) {
+    double day = floor(floor(days * 86400000.0 + 0.5) / 86400000.0) + 3.0;
+    return day - 7.0 * floor(day / 7.0);
+}
+""",
+    "part_of_month(": """/* The month from 0; days count from 1 March of the year 0. */
+static double part_of_month(double days) {
+    double day = floor(floor(days * 86400000.0 + 0.5) / 86400000.0) + 719468.0;
+    double of_era = day - 146097.0 * floor(day / 146097.0);
+    double year = floor((of_era - floor(of_era / 1460.0) + floor(of_era / 36524.0)
+                         - floor(of_era / 146096.0)) / 365.0);
+    double of_year = of_era - (365.0 * year + floor(year / 4.0) - floor(year / 100.0));
+    double month = floor((5.0 * of_year + 2.0) / 153.0);
+    return month < 10.0 ? month + 2.0 : month - 10.0;
 }
 """,
     "interpolated(": """/* Linear between the points, constant beyond them. */
@@ -129,10 +156,11 @@ def to_c(estimator: Any, *, name: str = "model") -> str:
     head = _HEAD.format(
         version=__version__,
         returns=_returns(model),
-        n_columns=len(model.columns),
+        n_columns=len(model.inputs),
         n_outputs=len(model.classes or (0,)),
         n_sums=model.n_outputs,
-        columns=", ".join(quoted(column.name) for column in model.columns),
+        columns=", ".join(quoted(column.name) for column in model.inputs),
+        dates=_dates_said(model),
         **names,
     )
     finish = "\n".join(_FINISH[model.link]).format(
@@ -172,6 +200,9 @@ def _lookups(model: PlainModel, names: dict[str, str]) -> list[str]:
     tables: list[str] = []
     cases: dict[str, list[str]] = {"text": [], "number": []}
     for j, column in enumerate(model.columns):
+        if column.date is not None:
+            continue
+        place = model.sources[j]
         for kind, is_kind in (("text", True), ("number", False)):
             entries = [
                 (code, quoted(label) if isinstance(label, str) else repr(float(label)))
@@ -182,7 +213,7 @@ def _lookups(model: PlainModel, names: dict[str, str]) -> list[str]:
                 cells = ", ".join(f"{{{code}, {label}}}" for code, label in entries)
                 tables.append(f"static const {kind}_category {kind}_{j}[] = {{{cells}}};")
                 cases[kind].append(
-                    f"    if (column == {j}) {{ n = {len(entries)}; list = {kind}_{j}; }}"
+                    f"    if (column == {place}) {{ n = {len(entries)}; list = {kind}_{j}; }}"
                 )
     searches = {
         "text": ("const char *text", "text == NULL", "strcmp(list[i].text, text) == 0"),
@@ -314,8 +345,45 @@ def _offsets(model: PlainModel) -> list[str]:
     return lines
 
 
+def _dates_said(model: PlainModel) -> str:
+    """What a cell of a date holds, for the comment."""
+    names = [in_comment(ascii(column.name)) for column in model.inputs if column.date]
+    if not names:
+        return ""
+    return (
+        f"\n * Dates ({', '.join(names)}) are days since 1970-01-01, with a time of day as their"
+        "\n * fraction: seconds of Unix time / 86400."
+    )
+
+
+def _row(model: PlainModel) -> list[str]:
+    """The model's own row, with the parts of dates, where it has any."""
+    if not any(column.date for column in model.columns):
+        return []
+    lines = []
+    for j, (source, column) in enumerate(zip(model.sources, model.columns, strict=True)):
+        cell, date = f"{_GIVEN}[{source}]", column.date
+        if date is None or date.is_input:
+            whole = date is not None and not date.timed
+            lines.append(f"    x[{j}] = {f'floor({cell})' if whole else cell};")
+            continue
+        place = f"part_of_{date.part}({cell})"
+        if date.part != "hour":
+            names = MONTHS if date.part == "month" else WEEKDAYS
+            known = column.categories or ()
+            codes = ", ".join(str(known.index(n) if n in known else -1) for n in names)
+            lines.append(f"    static const double codes_{j}[] = {{{codes}}};")
+            place = f"codes_{j}[(int){place}]"
+        lines.append(f"    x[{j}] = {cell} != {cell} ? NAN : {place};")
+    return [line for line in lines if "static" in line] + [
+        line for line in lines if "static" not in line
+    ]
+
+
 def _main(model: PlainModel, names: dict[str, str], finish: str) -> str:
-    terms = []
+    has_dates = any(column.date for column in model.columns)
+    given = _GIVEN if has_dates else "x"
+    terms = _row(model)
     for j in model.numbers:
         column = model.columns[j]
         value = (
@@ -324,8 +392,9 @@ def _main(model: PlainModel, names: dict[str, str], finish: str) -> str:
         terms.append(f"    z[{j}] = x[{j}] != x[{j}] ? {column.fill!r} : {value};")
     return "\n".join(
         [
-            f"int {names['name']}_predict(const double *x, double *out) {{",
-            f"    double z[{names['NAME']}_COLUMNS] = {{0.0}}, raw[{names['NAME']}_SUMS];",
+            f"int {names['name']}_predict(const double *{given}, double *out) {{",
+            f"    double z[{len(model.columns)}] = {{0.0}}, raw[{names['NAME']}_SUMS];",
+            *([f"    double x[{len(model.columns)}];"] if has_dates else []),
             "    int leaf;",
             *terms,
             "    leaf = node_0(x, z, raw);",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from glassleaf.explanations import words
 from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.export.broken_lines import added_at, straight_lines
+from glassleaf.tables.dates import date_text
 from glassleaf.tables.short_numbers import shortest_between
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.plain import PlainColumn, PlainModel, PlainSum, PlainTerm, leaf_numbers
@@ -181,7 +182,7 @@ def _exact(model: PlainModel, term: PlainTerm) -> Iterator[Level]:
         yield from _categories(column, term)
         return
     for line in straight_lines(column, term):
-        text = range_text(line.above, line.up_to) or "any number"
+        text = _range(column, line.above, line.up_to)
         yield Level(term.column, text, line.added, line.per_unit, line.above, line.up_to)
     yield _missing(column, term)
 
@@ -194,7 +195,7 @@ def _banded(
         return
     ends = [None, *map(float, edges), None]
     for above, up_to in zip(ends, ends[1:], strict=False):
-        level = Level(term.column, range_text(above, up_to) or "any number", 0.0, 0.0, above, up_to)
+        level = Level(term.column, _range(column, above, up_to), 0.0, 0.0, above, up_to)
         held = level.holds(values)
         inside = added[held] if held.any() else effect(column, term, np.array([_inside(level)]))
         yield replace(level, added=float(inside.mean()))
@@ -237,6 +238,15 @@ def effect(column: PlainColumn, term: PlainTerm, values: Floats) -> Floats:
     z = np.clip(z, term.low, term.high)
     bent = sum(bend * np.maximum(z - at, 0.0) for at, (bend,) in term.bends)
     return np.asarray(out + sum(term.slope) * z + bent)
+
+
+def _range(column: PlainColumn, low: float | None, high: float | None) -> str:
+    """A range of a column; dates count in days, without a lower end in those since 1970-01-01."""
+    if column.date is None or not column.date.is_input:
+        return range_text(low, high) or "any number"
+    ends = (f"> {date_text(low)}" if low is not None else "",
+            f"≤ {date_text(high)}" if high is not None else "")  # fmt: skip
+    return " and ".join(filter(None, ends)) or "any date, in days since 1970-01-01"
 
 
 def range_text(low: float | None, high: float | None, beyond: str = ">") -> str:

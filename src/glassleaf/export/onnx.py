@@ -26,6 +26,7 @@ from glassleaf.tree.plain import (
     PlainSplit,
     PlainTerm,
     Points,
+    date_texts,
 )
 
 _OPSET, _ML_OPSET = 17, 3
@@ -46,7 +47,8 @@ def to_onnx(estimator: Any, *, missing_text: str = "") -> Any:
     -------
     onnx.ModelProto
         Inputs: one per column, by its name, of shape (rows, 1); doubles, or strings where the
-        categories are text. Outputs: ``prediction`` (rows,), or ``label`` (rows,) and
+        categories are text. A column of dates is several inputs, for ONNX knows no dates: the
+        model's ``doc_string`` says which. Outputs: ``prediction`` (rows,), or ``label`` (rows,) and
         ``probabilities`` (rows, classes); and ``leaf`` (rows,).
     """
     onnx = require("onnx", extra="onnx", purpose="Exporting to ONNX")
@@ -60,6 +62,7 @@ def to_onnx(estimator: Any, *, missing_text: str = "") -> Any:
         ir_version=_IR_VERSION,
         producer_name="glassleaf",
         producer_version=__version__,
+        doc_string=" ".join(date_texts(graph.model)),
     )
     onnx.checker.check_model(model)
     return model

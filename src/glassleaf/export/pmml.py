@@ -26,6 +26,7 @@ from glassleaf.tree.plain import (
     PlainModel,
     PlainOffset,
     PlainSplit,
+    date_texts,
 )
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -80,7 +81,8 @@ class _Writer:
 
     def document(self) -> Element:
         root = Xml.Element("PMML", {"xmlns": _NAMESPACE, "version": "4.4"})
-        header = Xml.SubElement(root, "Header")
+        said = date_texts(self.model)
+        header = Xml.SubElement(root, "Header", {"description": " ".join(said)} if said else {})
         Xml.SubElement(header, "Application", {"name": "glassleaf", "version": __version__})
         dictionary = Xml.SubElement(root, "DataDictionary")
         for column in self.model.columns:

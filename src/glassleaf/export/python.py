@@ -1,4 +1,4 @@
-"""The tree as a Python module that imports nothing but ``math``."""
+"""The tree as a Python module that imports nothing but ``math`` and, for dates, ``datetime``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from glassleaf._version import __version__
 from glassleaf.export.nested import Syntax, bodies
 from glassleaf.tables.categories import codes_by_number
+from glassleaf.tables.dates import MONTHS, WEEKDAYS
 from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import fitted_model
 from glassleaf.tree.plain import (
@@ -23,13 +24,13 @@ from glassleaf.tree.plain import (
 # Codes of categories in the generated module.
 _UNKNOWN, _MISSING = -1, -2
 
-_HEAD = '''"""A model tree, written by glassleaf {version}. Imports nothing but math.
+_HEAD = '''"""A model tree, written by glassleaf {version}. Imports nothing but {imports}.
 
 predict(row) takes a sequence in the order of COLUMNS, or a mapping by their names; None and NaN
-are missing. It returns {returns}.
+are missing.{dates} It returns {returns}.
 """
 
-import math
+{import_dates}import math
 
 COLUMNS = {columns}
 CLASSES = {classes}
@@ -64,7 +65,7 @@ def _read(row):
         row = [row[name] for name in COLUMNS]
     if len(row) != len(COLUMNS):
         raise ValueError(f"The row has {{len(row)}} values instead of {{len(COLUMNS)}}.")
-    x, z = [], []
+{parts}    x, z = [], []
     for value, codes, numbers, knots, fill in zip(row, _CODES, _BY_NUMBER, _KNOTS, _FILL):
         missing = value is None or value != value
         if codes is not None:
@@ -116,6 +117,35 @@ def _clip(z, low, high):
     return min(max(z, low), high)
 
 '''
+_PARTS_OF_ROW = "    row = [_part(row[place], *part) for place, *part in _PARTS]\n"
+_DATES = '''
+# Per column of the model: the place of its own in COLUMNS and, of a date, the part that it is,
+# whether stamps have a time zone (they count in UTC), and whether the time of day counts.
+_PARTS = {parts}
+_MONTHS = {months}
+_WEEKDAYS = {weekdays}
+
+
+def _part(value, part, zoned, timed):
+    """A part of a date; any other value as it is."""
+    if part is None or value is None or value != value:
+        return value
+    if isinstance(value, str):
+        value = datetime.datetime.fromisoformat(value.strip())
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    if (value.tzinfo is not None) != zoned:
+        raise ValueError(f"{{value}} {{'has no' if zoned else 'has a'}} time zone.")
+    if zoned:
+        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    ticks = (value - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+    if part == "days":
+        return ticks / 86_400_000_000 if timed else float(ticks // 86_400_000_000)
+    if part == "hour":
+        return float(value.hour)
+    return _MONTHS[value.month - 1] if part == "month" else _WEEKDAYS[value.weekday()]
+
+'''
 _FINISH = {
     "identity": "    return raw(row)[0]",
     "log": f"    return math.exp(min(raw(row)[0], {LARGEST_EXPONENT!r}))",
@@ -148,10 +178,15 @@ def to_python(estimator: Any) -> str:
         None if c.categories is None else {category: k for k, category in enumerate(c.categories)}
         for c in model.columns
     ]
+    has_dates = any(column.date for column in model.columns)
     head = _HEAD.format(
+        imports="math and datetime" if has_dates else "math",
+        import_dates="import datetime\n" if has_dates else "",
+        dates=" Dates are objects of datetime, or ISO texts." if has_dates else "",
+        parts=_PARTS_OF_ROW if has_dates else "",
         version=__version__,
         returns="a number" if model.classes is None else "the probability of each of CLASSES",
-        columns=ascii(tuple(column.name for column in model.columns)),
+        columns=ascii(tuple(column.name for column in model.inputs)),
         classes=ascii(model.classes),
         positive=ascii(model.positive_class),
         codes=ascii(codes),
@@ -171,11 +206,20 @@ def to_python(estimator: Any) -> str:
         leaf=lambda leaf: _leaf(model, leaf),
         differs=lambda node: _differs(model, node),
     )
-    parts = [head]
+    parts = [head, *([_parts_of_dates(model)] if has_dates else [])]
     for node, lines in bodies(model, syntax):
         name = "_tree(x, z)" if node == 0 else f"_node_{node}(x, z{sums})"
         parts.append("\n".join(["", f"def {name}:", *lines, ""]))
     return "\n".join(parts)
+
+
+def _parts_of_dates(model: PlainModel) -> str:
+    """The table of parts, and the function that reads them."""
+    parts = [
+        (source, *((c.date.part, c.date.zoned, c.date.timed) if c.date else (None, False, False)))
+        for source, c in zip(model.sources, model.columns, strict=True)
+    ]
+    return _DATES.format(parts=ascii(parts), months=MONTHS, weekdays=WEEKDAYS)
 
 
 def _raw(model: PlainModel) -> list[str]:

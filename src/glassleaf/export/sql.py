@@ -20,9 +20,11 @@ from typing import Any
 from glassleaf._version import __version__
 from glassleaf.checks import whole_number
 from glassleaf.errors import ExportError, describe
+from glassleaf.export import sql_dates
 from glassleaf.export.broken_lines import added_at, straight_lines
 from glassleaf.export.comments import in_comment
 from glassleaf.export.limits import portable_model
+from glassleaf.export.sql_dates import DateSql
 from glassleaf.tree.coverage import NotCalibratedError, place_of
 from glassleaf.tree.favorable import direction
 from glassleaf.tree.fitted import fitted_model
@@ -63,6 +65,7 @@ class SqlDialect:
     booleans: tuple[str, str]
     ignores_case: bool  # of names, quoted or not
     most_nested: int  # CASE within CASE; beyond it, the engine may not read the expression
+    dates: DateSql
     is_strict: bool = False  # a truth value is no number, and a product that underflows an error
     imports_nothing_as_text: bool = False  # an empty text counts as missing, where none is known
 
@@ -99,6 +102,7 @@ DIALECTS = {
         ("FALSE", "TRUE"),
         ignores_case=True,
         most_nested=200,
+        dates=sql_dates.DUCKDB,
     ),  # fmt: skip
     "sqlite": SqlDialect(
         "SQLite",
@@ -110,6 +114,7 @@ DIALECTS = {
         ("0", "1"),
         ignores_case=True,
         most_nested=10,
+        dates=sql_dates.SQLITE,
         imports_nothing_as_text=True,
     ),  # fmt: skip
     "postgresql": SqlDialect(
@@ -122,6 +127,7 @@ DIALECTS = {
         ("FALSE", "TRUE"),
         ignores_case=False,
         most_nested=200,
+        dates=sql_dates.POSTGRESQL,
         is_strict=True,
     ),
 }
@@ -297,7 +303,9 @@ class _Writer:
             f"{prefix}reason_{k + 1}": found for k, found in enumerate(self._reasons(*reasons))
         }
         names += [f"{prefix}leaf", *named, *(prefix + own for own in results)]
-        taken = {column.name.lower() for column in model.columns} & {own.lower() for own in names}
+        taken = {column.input_name.lower() for column in model.columns} & {
+            own.lower() for own in names
+        }
         if taken:
             raise ValueError(f"The table has a column {min(taken)!r} already; pass prefix='...'.")
         if model.offsets:
@@ -338,7 +346,16 @@ class _Writer:
 
     def _comment(self, lines: list[str]) -> str:
         head = f"/* A model tree, written by glassleaf {__version__} for {self.dialect.engine}."
-        return "\n   ".join([head, *lines]) + " */"
+        return "\n   ".join([head, *lines, *self._dates_said()]) + " */"
+
+    def _dates_said(self) -> list[str]:
+        dates = {c.input_name: c.date for c in map(self.model.columns.__getitem__, self.model.used)}
+        return [
+            f"{in_comment(name)} holds dates, or texts like 2016-03-01 14:30:00"
+            f"{'+00:00' if date.zoned else ''}."
+            for name, date in dates.items()
+            if date is not None
+        ]
 
     def _meanings(self, prefix: str) -> list[str]:
         """What the view's own columns hold; of classes, which is whose."""
@@ -539,9 +556,10 @@ class _Writer:
         return {c.name for c in columns if c.is_category and set(c.categories or ()) <= {0, 1}}
 
     def _cell(self, column: PlainColumn) -> str:
-        cell = f"{self.table}{self.dialect.name(column.name)}"
+        cell = f"{self.table}{self.dialect.name(column.input_name)}"
         is_missing = self.dialect.imports_nothing_as_text and "" not in (column.categories or ())
-        return f"NULLIF({cell}, '')" if is_missing else cell
+        cell = f"NULLIF({cell}, '')" if is_missing else cell
+        return cell if column.date is None else self.dialect.dates.part(cell, column.date)
 
     def _category(self, column: PlainColumn) -> str:
         kinds = {isinstance(category, str) for category in column.categories or ()}

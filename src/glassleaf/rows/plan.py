@@ -118,8 +118,8 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
         found = with_rare(found, settings.max_numbers is not None)
     _warn_of_identifiers(names, found, roles)
     columns = tuple(
-        Column(name, in_order(own) if isinstance(own, CategorySummary) else None)
-        for name, own in zip(names, found, strict=True)
+        Column(name, in_order(own) if isinstance(own, CategorySummary) else None, part)
+        for name, own, part in zip(names, found, roles.dates or [None] * len(names), strict=True)
     )
     bins = _bins(found, columns, roles, settings)
     searched, others = (

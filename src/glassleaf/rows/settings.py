@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from glassleaf.criteria import Criterion
 from glassleaf.losses import Loss
 from glassleaf.rows.passes.custom import WeakModel
+from glassleaf.tables.dates import DatePart
 
 Bools = NDArray[np.bool_]
 Renormalization = Literal["zscore", "minmax"] | None
@@ -35,6 +36,7 @@ class Roles:
     required: Bools
     tested: Bools | None = None  # whose coefficients must change at a split; None: any
     aside: tuple[int, ...] = ()  # columns of exposures and offsets
+    dates: tuple[DatePart | None, ...] = ()  # what columns are of dates; empty: none of any
 
     @property
     def is_used(self) -> Bools:

@@ -224,16 +224,30 @@ class ParquetRows:
                 raise TypeError(
                     f"{path}: column {name!r} holds {here}, and {there} elsewhere ({known[0][0]})."
                 )
+        if kinds[0] == "dates":
+            return _common_stamp(pyarrow, name, known)
         return pyarrow.string() if kinds[0] == "text" else pyarrow.float64()
 
 
+def _common_stamp(pyarrow: Any, name: str, known: Sequence[tuple[Path, Any]]) -> Any:
+    """The type of dates and stamps of several types: stamps, in UTC if all have a zone."""
+    zones = [getattr(own, "tz", None) is not None for _, own in known]
+    for (path, _), has_zone in zip(known, zones, strict=True):
+        if has_zone != zones[0]:
+            which = "a time zone, and none" if has_zone else "no time zone, and one"
+            raise TypeError(f"{path}: column {name!r} has {which} elsewhere ({known[0][0]}).")
+    return pyarrow.timestamp("us", "UTC" if zones[0] else None)
+
+
 def kind_of(kind: Any) -> str:
-    """What a pyarrow type holds: "text", "numbers", or something "other"."""
+    """What a pyarrow type holds: "text", "numbers", "dates", or something "other"."""
     types = _pyarrow()[0].types
     if types.is_dictionary(kind):
         kind = kind.value_type
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "text"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "dates"
     numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
     return "numbers" if any(is_one(kind) for is_one in numbers) else "other"
 

@@ -23,6 +23,7 @@ from scipy import sparse
 from glassleaf.errors import describe
 from glassleaf.tables.categories import CategoryCodes
 from glassleaf.tables.cells import is_missing
+from glassleaf.tables.dates import MONTHS, WEEKDAYS, DatePart
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -52,6 +53,17 @@ class Column:
 
     name: str
     categories: tuple[Any, ...] | None = None
+    date: DatePart | None = None  # what it is of a column of dates
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it is a column of the user's table, not one more part of a date."""
+        return self.date is None or self.date.is_input
+
+    @property
+    def date_unit(self) -> str | None:
+        """Of days, the unit in which they are written as dates; else None."""
+        return self.date.unit if self.date is not None and self.date.is_input else None
 
     @property
     def is_categorical(self) -> bool:
@@ -108,6 +120,12 @@ class Table(Protocol):
     def take(self, rows: RowIndex) -> Table:
         """Some of the rows."""
         ...
+
+
+def date_parts(table: Table) -> tuple[DatePart | None, ...]:
+    """What every column is of a column of dates; None for all others."""
+    known = table.dates if isinstance(table, FrameTable) else {}
+    return tuple(known.get(j) for j in range(table.n_columns))
 
 
 def column_name(table: Table, column: int) -> str:
@@ -215,12 +233,16 @@ class ObjectTable:
 class FrameTable:
     """A pandas, polars, pyarrow, ... table, read through narwhals.
 
-    ``where`` is where the rows are, for messages, if they are not all that was given.
+    ``where`` is where the rows are, for messages, if they are not all that was given. ``dates``
+    says which columns are parts of dates, once ``tables.dated`` has made them.
     """
 
-    def __init__(self, frame: nw.DataFrame[Any], where: str = "") -> None:
+    def __init__(
+        self, frame: nw.DataFrame[Any], where: str = "", dates: Mapping[int, DatePart] | None = None
+    ) -> None:
         self.frame = frame
         self.where = where
+        self.dates: Mapping[int, DatePart] = dates or {}
         self.names: list[str] | None = [str(name) for name in frame.columns]
         self.is_named = all(isinstance(name, str) for name in frame.columns)
         self.n_rows, self.n_columns = frame.shape
@@ -305,7 +327,7 @@ class FrameTable:
         return dtype in (nw.String, nw.Categorical, nw.Enum)
 
     def take(self, rows: RowIndex) -> Table:
-        return FrameTable(self.frame[rows], self.where)
+        return FrameTable(self.frame[rows], self.where, self.dates)
 
 
 def with_column(table: Table, name: str, values: Floats) -> Table:
@@ -316,7 +338,7 @@ def with_column(table: Table, name: str, values: Floats) -> Table:
         native = table.frame.to_native()
         if hasattr(native, "index"):
             series = nw.maybe_set_index(series, index=nw.maybe_get_index(table.frame))
-        return FrameTable(table.frame.with_columns(series), table.where)
+        return FrameTable(table.frame.with_columns(series), table.where, table.dates)
     if isinstance(table, SparseTable):
         more: Any = sparse.csc_array(values[:, None])
         return SparseTable(sparse.hstack([table.values, more]))
@@ -417,17 +439,17 @@ def raw_slices(table: Table, columns: Sequence[Column]) -> Iterator[tuple[slice,
 def select_columns(table: Table, chosen: Any, parameter: str) -> NDArray[np.bool_]:
     """Columns named by a parameter (names, positions or a mask) as a mask."""
     mask = np.zeros(table.n_columns, dtype=np.bool_)
+    places = _Places(table)
     items = np.asarray(chosen, dtype=object) if not isinstance(chosen, str) else None
     if items is None or items.ndim != 1:
         raise TypeError(
             f"{parameter} must be a list of column names, of positions, or a mask;"
             f" got {describe(chosen)}."
         )
-    if len(items) == table.n_columns and all(isinstance(item, (bool, np.bool_)) for item in items):
-        return items.astype(np.bool_)
-    places = _places(table)
+    if len(items) == len(places.inputs) and all(isinstance(i, (bool, np.bool_)) for i in items):
+        items = np.flatnonzero(items.astype(np.bool_))
     for item in items:
-        mask[_position(table, item, parameter, places)] = True
+        mask[places.all_of(item, parameter)] = True
     return mask
 
 
@@ -436,17 +458,17 @@ def column_signs(table: Table, given: Any, parameter: str) -> NDArray[np.int8]:
     signs = np.zeros(table.n_columns, dtype=np.int8)
     if given is None:
         return signs
+    places = _Places(table)
     if isinstance(given, Mapping):
-        places = _places(table)
-        pairs = [(_position(table, item, parameter, places), sign) for item, sign in given.items()]
+        pairs = [(places.one(item, parameter), sign) for item, sign in given.items()]
     else:
         listed = list(given) if isinstance(given, (Sequence, np.ndarray)) else []
-        if isinstance(given, str) or len(listed) != table.n_columns:
+        if isinstance(given, str) or len(listed) != len(places.inputs):
             raise ValueError(
                 f"{parameter}={describe(given)} must be a dict from column names to 1, 0 or -1, or"
-                f" have one of these for each of the {table.n_columns} columns."
+                f" have one of these for each of the {len(places.inputs)} columns."
             )
-        pairs = list(enumerate(listed))
+        pairs = list(zip(places.inputs, listed, strict=True))
     for column, sign in pairs:
         if isinstance(sign, (bool, np.bool_)) or sign not in (-1, 0, 1):
             raise ValueError(
@@ -457,30 +479,58 @@ def column_signs(table: Table, given: Any, parameter: str) -> NDArray[np.int8]:
     return signs
 
 
-def _places(table: Table) -> dict[str, int]:
-    return {name: place for place, name in enumerate(table.names or ())}
+class _Places:
+    """Where the columns are that names and positions mean: those of the user's table.
 
+    The name of a column of dates means all its parts; "days of" it, the first alone.
+    """
 
-def _position(table: Table, item: Any, parameter: str, places: Mapping[str, int]) -> int:
-    if isinstance(item, str):
-        if table.names is None:
-            raise ValueError(
-                f"{parameter} names the column {item!r}, but X has no column names."
-                " Use positions or pass a DataFrame."
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._dates = date_parts(table)
+        self.inputs = [j for j, own in enumerate(self._dates) if own is None or own.is_input]
+        self._by_name = {name: place for place, name in enumerate(table.names or ())}
+        self._alone = {f"days of {self._name(j)}": j for j in self.inputs if self._dates[j]}
+
+    def _name(self, column: int) -> str:
+        return column_name(self._table, column)
+
+    def one(self, item: Any, parameter: str) -> int:
+        """The column itself, of dates their days."""
+        return self._alone[item] if self._is_alone(item) else self._position(item, parameter)
+
+    def all_of(self, item: Any, parameter: str) -> list[int]:
+        """The column, with all parts of a date."""
+        found = self.one(item, parameter)
+        own = self._dates[found]
+        if own is None or not own.is_input or self._is_alone(item):
+            return [found]
+        return [j for j, part in enumerate(self._dates) if part and part.source == own.source]
+
+    def _is_alone(self, item: Any) -> bool:
+        return isinstance(item, str) and item in self._alone and item not in self._by_name
+
+    def _position(self, item: Any, parameter: str) -> int:
+        if isinstance(item, str):
+            if self._table.names is None:
+                raise ValueError(
+                    f"{parameter} names the column {item!r}, but X has no column names."
+                    " Use positions or pass a DataFrame."
+                )
+            if item not in self._by_name:
+                raise ValueError(f"{parameter} names the column {item!r}, which X does not have.")
+            return self._by_name[item]
+        if isinstance(item, (bool, np.bool_)) or not isinstance(item, (int, np.integer)):
+            raise TypeError(
+                f"{parameter} must be a list of column names, of positions, or a mask with one"
+                f" entry per column; it contains {describe(item)}."
             )
-        if item not in places:
-            raise ValueError(f"{parameter} names the column {item!r}, which X does not have.")
-        return places[item]
-    if isinstance(item, (bool, np.bool_)) or not isinstance(item, (int, np.integer)):
-        raise TypeError(
-            f"{parameter} must be a list of column names, of positions, or a mask with one entry"
-            f" per column; it contains {describe(item)}."
-        )
-    if not -table.n_columns <= item < table.n_columns:
-        raise ValueError(
-            f"{parameter} contains the position {int(item)}, but X has {table.n_columns} columns."
-        )
-    return int(item) % table.n_columns
+        n_columns = len(self.inputs)
+        if not -n_columns <= item < n_columns:
+            raise ValueError(
+                f"{parameter} contains the position {int(item)}, but X has {n_columns} columns."
+            )
+        return self.inputs[int(item)]
 
 
 # --- odds and ends of column types ---------------------------------------------------------------
@@ -540,13 +590,16 @@ def _not_a_value(name: str, row: int, value: Any) -> TypeError:
 
 def _unusable(name: str, dtype: Any) -> TypeError:
     return TypeError(
-        f"Column {name!r} has the type {dtype}, which is neither a number nor a category."
-        " Convert it (a date, for example, to days since a fixed day) or drop it."
+        f"Column {name!r} has the type {dtype}, which is neither a number nor a category nor a"
+        " date. Convert it (a duration, for example, to a number of days) or drop it."
     )
 
 
 def ordered(values: list[Any]) -> list[Any]:
-    """Labels in an order that rows do not decide."""
+    """Labels in an order that rows do not decide; months and days of the week as they come."""
+    for calendar in (MONTHS, WEEKDAYS):
+        if set(values) <= set(calendar):
+            return sorted(values, key=calendar.index)
     try:
         return sorted(values)
     except TypeError:

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from glassleaf import _kernels, checks
 from glassleaf.errors import GlassleafError, describe
 from glassleaf.losses import Loss
+from glassleaf.tables.dated import as_fitted
+from glassleaf.tables.dates import date_text, part_of
 from glassleaf.tables.reading import check_columns, read_table
 from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_slices, with_column
 from glassleaf.tree.calibration import Intervals, Scaling
@@ -105,9 +107,19 @@ class FittedModel:
         return [column.name for column in self.tree.columns]
 
     @property
+    def inputs(self) -> list[int]:
+        """The columns of the model that are columns of a table, and not one more part of a date."""
+        return [j for j, column in enumerate(self.tree.columns) if column.is_input]
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the columns of X, with those that were given beside it."""
+        return [self.names[j] for j in self.inputs]
+
+    @property
     def n_features(self) -> int:
         """Columns of X, without those that were given beside it."""
-        return len(self.tree.columns) - sum(offset.is_extra for offset in self.tree.offsets)
+        return len(self.inputs) - sum(offset.is_extra for offset in self.tree.offsets)
 
     @property
     def n_threads(self) -> int:
@@ -123,13 +135,15 @@ class FittedModel:
     # --- tables in -------------------------------------------------------------------------------
 
     def read(self, X: Any) -> Table:
-        """Any table with the columns of the fit."""
+        """Any table with the columns of the fit; of dates, with the parts that the model knows."""
         _kernels.announce_compilation()
         table = read_table(X)
-        is_whole = table.n_columns == len(self.names)
-        names = self.names if is_whole else self.names[: self.n_features]
-        check_columns(table, names, self.is_named, self.estimator)
-        return table
+        names = self.input_names
+        is_whole = table.n_columns == len(names)
+        check_columns(
+            table, names if is_whole else names[: self.n_features], self.is_named, self.estimator
+        )
+        return as_fitted(table, self.tree.columns)
 
     def read_whole(self, X: Any, exposure: Any = None, offset: Any = None) -> Table:
         """Any table with all columns of the fit, those that were given beside it at its end."""
@@ -219,8 +233,8 @@ class FittedModel:
         kinds = nw.from_native(X, eager_only=True).schema.values()
         return [
             k
-            for k, kind in enumerate(kinds)
-            if (kind.is_integer() or kind == nw.Boolean)
+            for k, kind in zip(self.inputs, kinds, strict=False)
+            if (kind.is_integer() or kind == nw.Boolean or self.tree.columns[k].date_unit == "day")
             and float(record.low[k]).is_integer()
             and float(record.high[k]).is_integer()
         ]
@@ -261,28 +275,49 @@ class FittedModel:
                 out[j] = values[np.argmax(counts)]
             elif len(known):
                 out[j] = np.median(known)
-        return out
+        return self._with_parts(out)
+
+    def _with_parts(self, row: Floats) -> Floats:
+        """A row of a raw matrix whose parts of dates follow from their days."""
+        days = np.nan
+        for j, column in enumerate(self.tree.columns):
+            if column.date is None:
+                continue
+            if column.date.is_input:
+                row[j] = row[j] if column.date.timed or np.isnan(row[j]) else np.floor(row[j])
+                days = row[j]
+            elif not np.isnan(days):
+                found = part_of(float(days), column.date.part)
+                known = column.categories
+                row[j] = found if known is None else _code(found, known)
+        return row
 
     def position(self, feature: Any, parameter: str) -> int:
-        """The column that a name or a position means."""
-        names = self.names
+        """The column that a name or a position in a table means."""
+        names, inputs = self.names, self.inputs
         if isinstance(feature, str):
             if feature not in names:
                 raise ValueError(f"{parameter} names {feature!r}, which is not a column of X.")
             return names.index(feature)
         is_number = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
-        if not is_number or not 0 <= feature < len(names):
+        if not is_number or not 0 <= feature < len(inputs):
             raise ValueError(
                 f"{parameter} contains {describe(feature)}; columns are given by name or by"
-                f" position from 0 to {len(names) - 1}."
+                f" position from 0 to {len(inputs) - 1}."
             )
-        return int(feature)
+        return inputs[int(feature)]
 
     def value(self, column: int, x: float) -> Any:
-        """An entry of a raw matrix as people know it: a number, a label, None for missing."""
+        """An entry of a raw matrix as people know it: a number, a label, a date's text.
+
+        None is missing.
+        """
         categories = self.tree.columns[column].categories
         if np.isnan(x):
             return None
+        date = self.tree.columns[column].date
+        if date is not None and date.is_input:
+            return date_text(float(x))
         if categories is None:
             return float(x)
         return NEW_CATEGORY if x == UNKNOWN else python_value(categories[int(x)])
@@ -316,6 +351,10 @@ def linear_model(estimator: Any) -> FittedModel:
             " coefficients."
         )
     return model
+
+
+def _code(label: Any, categories: tuple[Any, ...]) -> float:
+    return float(categories.index(label)) if label in categories else UNKNOWN
 
 
 def python_value(value: Any) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
+from glassleaf.tables.dates import DatePart
 from glassleaf.tree.coverage import PlainIntervals
 from glassleaf.tree.file.model_file import Document
 
@@ -47,6 +48,17 @@ class PlainColumn:
     categories: tuple[Label, ...] | None
     knots: Points
     fill: float
+    date: DatePart | None = None  # what it is of a column of dates
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it is a column of the user's table, not one more part of a date."""
+        return self.date is None or self.date.is_input
+
+    @property
+    def input_name(self) -> str:
+        """The name of the user's column that it is, or is a part of."""
+        return self.name if self.date is None else self.date.source
 
     @property
     def is_category(self) -> bool:
@@ -203,6 +215,18 @@ class PlainModel:
         return sorted(found | {term.column for leaf in self.leaves for term in leaf.terms})
 
     @property
+    def inputs(self) -> list[PlainColumn]:
+        """The columns of a table, without further parts of dates."""
+        return [column for column in self.columns if column.is_input]
+
+    @property
+    def sources(self) -> list[int]:
+        """For every column, the place of its input among all."""
+        return [
+            sum(c.is_input for c in self.columns[: j + 1]) - 1 for j in range(len(self.columns))
+        ]
+
+    @property
     def numbers(self) -> list[int]:
         """Positions of the columns whose numbers some leaf reads."""
         return sorted({t.column for leaf in self.leaves for t in leaf.terms if t.of_value})
@@ -224,6 +248,23 @@ def offset_texts(model: PlainModel) -> list[str]:
     """What every score adds, as formulas write it."""
     names = ((model.columns[offset.column].name, offset.is_exposure) for offset in model.offsets)
     return [f"log({name})" if is_exposure else name for name, is_exposure in names]
+
+
+def date_texts(model: PlainModel) -> list[str]:
+    """What stands for dates where a language has none: sentences about every part."""
+    units = {
+        "days": "is days since 1970-01-01",
+        "month": "is its month: Jan, Feb, ...",
+        "weekday": "is its day of the week: Mon, Tue, ...",
+        "hour": "is its hour, 0 to 23",
+    }
+    out = []
+    for column in model.columns:
+        if column.date is not None:
+            zone = " in UTC" if column.date.zoned else ""
+            whole = ", whole ones" if column.date.is_input and not column.date.timed else ""
+            out.append(f"{column.name} {units[column.date.part]}{whole}{zone}.")
+    return out
 
 
 def leaf_numbers(model: PlainModel) -> dict[int, int]:
@@ -286,6 +327,7 @@ def _column(document: Document, j: int) -> PlainColumn:
         None if column["categories"] is None else tuple(column["categories"]),
         tuple(zip(terms["knot_x"][knots], terms["knot_z"][knots], strict=True)),
         terms["fill"][j],
+        DatePart(**column["date"]) if "date" in column else None,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.tables.dates import round_date
 from glassleaf.tables.short_numbers import shortest_between
 from glassleaf.tree.tree import Tree
 
@@ -22,17 +23,20 @@ _ROUNDING = 1e-9
 
 
 def reference_of(tree: Tree, column: int) -> float:
-    """A short number near the mean of a column that is far from zero, else 0."""
+    """A short number near the mean of a column that is far from zero, else 0; of dates, a date."""
     first, knots = int(tree.terms.first_term[column]), tree.terms.knots(column)
     if first < 0 or tree.terms.is_category[column] or tree.training_record is None:
         return 0.0
     low, high = float(tree.record.low[column]), float(tree.record.high[column])
     if knots is not None and not np.array_equal(knots.x, knots.z):  # on a scale of its own
         return 0.0
-    if not min(abs(low), abs(high)) > _FAR * (high - low) > 0:
+    is_date = tree.columns[column].date_unit is not None
+    if not (is_date or min(abs(low), abs(high)) > _FAR * (high - low)) or not high > low:
         return 0.0
     mean, near = tree.record.mean[0, first], _NEAR * tree.record.spread[0, first]
-    return shortest_between(max(float(mean - near), low), min(float(mean + near), high))
+    ends = max(float(mean - near), low), min(float(mean + near), high)
+    found = round_date(*ends) if is_date else None
+    return shortest_between(*ends) if found is None else found
 
 
 def references_of_terms(tree: Tree) -> Floats:

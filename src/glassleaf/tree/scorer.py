@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 from glassleaf.errors import GlassleafError, describe
 from glassleaf.tables.categories import CategoryCodes
 from glassleaf.tables.cells import is_missing
+from glassleaf.tables.dates import date_text, date_value
 from glassleaf.tree import plain
 from glassleaf.tree.coverage import NotCalibratedError
 from glassleaf.tree.favorable import direction
@@ -81,7 +82,10 @@ class Scorer:
 
     def __init__(self, model: PlainModel) -> None:
         self.model = model
-        self.names = tuple(column.name for column in model.columns)
+        self.names = tuple(column.name for column in model.inputs)
+        self._parts = tuple(zip(model.sources, model.columns, strict=True))
+        self._has_dates = len(self.names) < len(model.columns) or any(c.date for c in model.columns)
+        self._own_names = tuple(column.name for column in model.columns)
         self.classes = model.classes
         self._readers = tuple(map(_reader, model.columns))
         self._nodes = tuple(_prepared(node, model) for node in model.nodes)
@@ -172,10 +176,10 @@ class Scorer:
         hurting = sorted((sign * part, column, part) for part, column in parts if sign * part < 0)
         return [
             ScoredReason(
-                self.names[column],
-                values[column],
+                self._own_names[column],
+                _told(values[column], model.columns[column]),
                 part,
-                *model.reason_codes.get(self.names[column], ("", "")),
+                *model.reason_codes.get(self._own_names[column], ("", "")),
             )
             for _, column, part in hurting[:k]
         ]
@@ -193,7 +197,19 @@ class Scorer:
         return added[0] if len(added) == 1 else added[output] - sum(added) / len(added)
 
     def _values(self, row: Row) -> Sequence[Any]:
-        """The values in the order of the columns."""
+        """The values in the order of the model's columns."""
+        values = self._given(row)
+        return self._with_parts(values) if self._has_dates else values
+
+    def _with_parts(self, values: Sequence[Any]) -> list[Any]:
+        """The values with the parts of dates in their places."""
+        return [
+            values[source] if column.date is None else date_value(values[source], column.date)
+            for source, column in self._parts
+        ]
+
+    def _given(self, row: Row) -> Sequence[Any]:
+        """The values in the order of the columns of a table."""
         if isinstance(row, Mapping):
             try:
                 return [row[name] for name in self.names]
@@ -211,7 +227,8 @@ class Scorer:
         return cast("Sequence[Any]", values)
 
     def _some_values(self, row: Mapping[str, Any]) -> list[Any]:
-        absent = [self.names[j] for j in self._used if self.names[j] not in row]
+        needed = (self._parts[j][1].input_name for j in self._used)
+        absent = [name for name in needed if name not in row]
         if absent:
             raise ValueError(
                 f"The row has no value for column {absent[0]!r}. Pass None where it is missing."
@@ -222,7 +239,8 @@ class Scorer:
         """The sums of the row's leaf, and what is known beforehand."""
         sums = self._sums(values)[1]
         for offset in self.model.offsets:
-            added = _added(offset, self._readers[offset.column](values[offset.column]), self.names)
+            value = self._readers[offset.column](values[offset.column])
+            added = _added(offset, value, self._own_names)
             sums = [total + added for total in sums]
         return sums
 
@@ -348,6 +366,12 @@ def interpolated(x: float, xs: Sequence[float], zs: Sequence[float]) -> float:
     if k == len(xs) - 1:
         return zs[-1]
     return (zs[k + 1] - zs[k]) / (xs[k + 1] - xs[k]) * (x - xs[k]) + zs[k]
+
+
+def _told(value: Any, column: PlainColumn) -> Any:
+    """A value as people know it: days are a date."""
+    is_date = column.date is not None and column.date.is_input and value is not None
+    return date_text(value) if is_date else value
 
 
 # --- values --------------------------------------------------------------------------------------

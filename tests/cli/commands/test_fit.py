@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import dated
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -140,17 +142,44 @@ def test_kinds_of_columns_and_dropped_ones(call: Call) -> None:
     assert {"name": "x", "why": "as asked for"} in found["dropped"]
 
 
-def test_dates_are_refused_with_a_hint(call: Call) -> None:
+def test_dates_that_are_not_iso_are_refused_with_a_hint(call: Call) -> None:
     n = 40
     write_csv(Path("t.csv"), pa.table({
-        "x": numbers(n), "day": [f"2024-01-{k % 28 + 1:02d}" for k in range(n)],
+        "x": numbers(n), "day": [f"2024/01/{k % 28 + 1:02d}" for k in range(n)],
         "then": [f"{k % 28 + 1}.12.2024" for k in range(n)], "y": numbers(n, 1),
     }))  # fmt: skip
     found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
-    assert "columns 'day', 'then' hold dates" in found.stderr
+    assert "columns 'day', 'then' hold dates; write them as 2016-03-01" in found.stderr
     assert "--drop day --drop then" in found.stderr
     call("fit", "t.csv", "--target", "y", *QUICK, "--drop", "day,then")
     call("fit", "t.csv", "--target", "y", *QUICK, "--drop", "then", "--categorical", "day")
+
+
+@pytest.mark.parametrize("kind", dated.KINDS)
+def test_dates_of_text_and_parquet_give_the_same_model(call: Call, kind: str) -> None:
+    X, y = dated.table(kind, 300)
+    X.assign(y=y).to_parquet("t.parquet", index=False)
+    X.assign(y=y, when=dated.texts(X)).to_csv("t.csv", index=False)
+    found = json.loads(call("fit", "t.csv", "--target", "y", *QUICK, "--json").stdout)
+    kinds = {column["name"]: column["kind"] for column in found["columns"]}
+    assert kinds == {"x": "number", "when": "date"}
+    call("fit", "t.parquet", "--target", "y", *QUICK, "-o", "p.json")
+    expected = glassleaf.load("model.json").predict(X)
+    np.testing.assert_allclose(glassleaf.load("p.json").predict(X), expected, rtol=1e-12)
+    for source in ("t.csv", "t.parquet"):
+        call("predict", "p.json", source, "-o", "found.csv")
+        np.testing.assert_allclose(pd.read_csv("found.csv")["prediction"], expected, rtol=1e-12)
+
+
+def test_a_cell_that_is_no_date_is_a_bad_cell(call: Call) -> None:
+    X, y = dated.table("date", 200)
+    texts = dated.texts(X)
+    texts[7] = "soon"
+    X.assign(y=y, when=texts).to_csv("t.csv", index=False)
+    found = call("fit", "t.csv", "--target", "y", *QUICK, code=1)
+    assert "t.csv, record 9: column 'when': 'soon' is no date" in found.stderr
+    call("fit", "t.csv", "--target", "y", *QUICK, "--on-error", "skip")
+    assert glassleaf.load("model.json").tree_.n_samples[0] == 199
 
 
 def test_bad_cells_have_file_record_column_and_value(call: Call) -> None:

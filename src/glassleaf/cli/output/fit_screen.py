@@ -140,7 +140,7 @@ def _as_json(found: DataProfile, request: DataRequest) -> dict[str, Any]:
         "columns": [
             {
                 "name": column.name,
-                "kind": "category" if column.is_category else "number",
+                "kind": column.kind,
                 "missing": column.profile.n_missing,
             }
             for column in found.columns

@@ -14,7 +14,9 @@ from glassleaf.cli.failures import DataError
 from glassleaf.cli.options import Task
 from glassleaf.cli.reading import cells
 from glassleaf.cli.reading.cells import Floats, compute, pa
+from glassleaf.cli.reading.dates import are_dates
 from glassleaf.cli.reading.profiles import (
+    DateProfile,
     DroppedColumn,
     NumberProfile,
     TargetProfile,
@@ -25,7 +27,7 @@ from glassleaf.cli.reading.source import DATE_HINT, Chunk, Source, unusable_type
 from glassleaf.tables.parquet import kind_of
 
 # Share of numbers (or dates) from which the other cells of a column are errors.
-_MOSTLY = 0.95
+MOSTLY = 0.95
 _FEW_VALUES = 10
 _FEWEST_ROWS_PER_VALUE = 3
 _NO_NUMBER = (
@@ -63,20 +65,24 @@ def _inferred(name: str, rows: Chunk, source: Source, is_category: bool) -> Used
         return _inferred_from_text(name, rows, source, is_category)
     if kind == "numbers" and is_category:
         return _category(name, cells.numbers_as_text(column))
-    if kind == "other" and not pa.types.is_null(column.type):
+    if kind == "dates" and not is_category:
+        return _dates(name, column)
+    if kind in ("dates", "other") and not pa.types.is_null(column.type):
         raise unusable_column(name, column.type)
     return _number(name, source.numbers(rows, name))
 
 
 def _inferred_from_text(name: str, rows: Chunk, source: Source, is_category: bool) -> UsedColumn:
     text = source.text(rows.table[name])
+    if not is_category and are_dates(text, MOSTLY):
+        return _dates(name, source.dates(rows, name))
     if is_category or not source.is_text:
         return _category(name, text)
     if cells.share_matching(text, cells.CODE) > 0:
         return _category(name, text, "codes with leading zeros")
     if cells.share_matching(text, cells.TRUTH) == 1:
         return _number(name, source.numbers(rows, name), "number: true is 1")
-    if _share_of_numbers(text, source) >= _MOSTLY:
+    if _share_of_numbers(text, source) >= MOSTLY:
         return _number(name, _parsed(name, rows, source))
     return _category(name, text)
 
@@ -100,6 +106,13 @@ def _number(name: str, values: Floats, words: str = "number") -> UsedColumn:
     return UsedColumn(name, values, False, words, profile)
 
 
+def _dates(name: str, column: Any) -> UsedColumn:
+    profile = DateProfile()
+    profile.add(column)
+    values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return UsedColumn(name, values, False, "date", profile)
+
+
 def _category(name: str, text: Any, words: str = "category") -> UsedColumn:
     values = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     profile = TextProfile()
@@ -113,8 +126,8 @@ def check_decimals(table: Any, source: Source) -> None:
         return
     for name in table.column_names:
         text = source.text(table[name])
-        if cells.share_matching(text, rf"{cells.NUMBER}|{cells.WITH_COMMA}") >= _MOSTLY and (
-            cells.share_matching(text, cells.WITH_COMMA) > 1 - _MOSTLY
+        if cells.share_matching(text, rf"{cells.NUMBER}|{cells.WITH_COMMA}") >= MOSTLY and (
+            cells.share_matching(text, cells.WITH_COMMA) > 1 - MOSTLY
         ):
             shown = compute.filter(text, compute.match_substring_regex(text, cells.WITH_COMMA))
             raise DataError(
@@ -124,8 +137,8 @@ def check_decimals(table: Any, source: Source) -> None:
 
 
 def refuse_dates(table: Any, missing: Sequence[str]) -> None:
-    """Refuse columns of dates, and say what to do."""
-    names = [name for name in table.column_names if _holds_dates(table[name], missing)]
+    """Refuse dates that are not written as ISO has them, and say what to do."""
+    names = [name for name in table.column_names if _holds_odd_dates(table[name], missing)]
     if not names:
         return
     listed = ", ".join(map(repr, names))
@@ -134,11 +147,11 @@ def refuse_dates(table: Any, missing: Sequence[str]) -> None:
     raise DataError(f"{columns} dates; {DATE_HINT}, or leave them out: {options}")
 
 
-def _holds_dates(column: Any, missing: Sequence[str]) -> bool:
+def _holds_odd_dates(column: Any, missing: Sequence[str]) -> bool:
     if kind_of(column.type) != "text":
-        return bool(pa.types.is_temporal(column.type))
+        return False
     text = cells.cleaned(cells.plain_text(column), missing)
-    return cells.share_matching(text, cells.DATE) >= _MOSTLY
+    return cells.share_matching(text, cells.DATE) >= MOSTLY and not are_dates(text, MOSTLY)
 
 
 def unusable_column(name: str, kind: Any) -> DataError:
@@ -174,13 +187,13 @@ def _target_values(name: str, rows: Chunk, source: Source, task: Task | None) ->
     """Numbers, texts or truth values; null where missing."""
     column = rows.table[name]
     kind = kind_of(column.type)
-    if kind == "other":
+    if kind in ("dates", "other"):
         raise unusable_type(f"the target {name!r}", column.type)
     if pa.types.is_boolean(column.type):
         return column
     if kind == "text":
         text = source.text(column)
-        least = _MOSTLY if task is not Task.classification else 1.0
+        least = MOSTLY if task is not Task.classification else 1.0
         has_codes = cells.share_matching(text, cells.CODE) > 0
         if not source.is_text or has_codes or _share_of_numbers(text, source) < least:
             return text

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from glassleaf.cli.options import Task
 from glassleaf.cli.reading.cells import Floats
-from glassleaf.tables.table import FrameTable, frame_table
+from glassleaf.tables.dated import with_dates
+from glassleaf.tables.table import Table, frame_table
 
 # A column says this share of what there is to say, on rows that were not looked at.
 _NEARLY_EVERYTHING = 0.99
@@ -26,7 +27,7 @@ def leaks(X: Any, y: NDArray[Any], task: Task) -> dict[str, float]:
     if len(y) < _FEWEST_ROWS:
         return {}
     some = np.arange(0, len(y), -(-len(y) // _MOST_ROWS))
-    y, table = y[some], frame_table(X.take(some))
+    y, table = y[some], with_dates(frame_table(X.take(some)))
     is_number = task is Task.regression
     target = y.astype(np.float64)[:, None] if is_number else y[:, None] == np.unique(y)
     shares = {
@@ -36,7 +37,7 @@ def leaks(X: Any, y: NDArray[Any], task: Task) -> dict[str, float]:
     return {name: share for name, share in shares.items() if share > _NEARLY_EVERYTHING}
 
 
-def _values(table: FrameTable, column: int) -> Floats:
+def _values(table: Table, column: int) -> Floats:
     """Numbers, or the codes of categories; a missing value is one of its own."""
     if table.holds_text(column):
         return table.labels(column).codes.astype(np.float64)

@@ -64,7 +64,7 @@ def written_like(given: str, labels: Sequence[Any], option: str) -> Any:
 @contextmanager
 def opened_for(estimator: Any, path: str, options: ReadOptions) -> Iterator[ModelReader]:
     """Open a file that has all columns of a model. At its end, notes say what was unusual."""
-    columns = estimator.tree_.columns
+    columns = [column for column in estimator.tree_.columns if column.is_input]
     needed = {column.name for column in columns}
     with read(path, options, lambda name: name not in needed) as source:
         reader = ModelReader(source, columns)
@@ -99,6 +99,8 @@ class ModelReader:
         return pa.table({column.name: self._column(chunk, column) for column in self.columns})
 
     def _column(self, chunk: Chunk, column: Any) -> Any:
+        if column.date is not None:
+            return self.source.dates(chunk, column.name, column.date.zoned)
         if not any(isinstance(category, str) for category in column.categories or ()):
             return pa.array(self.source.numbers(chunk, column.name), from_pandas=True)
         text = self._text(chunk.table[column.name], column)
@@ -253,7 +255,7 @@ def target_column(given: str | None, estimator: Any, source: Source) -> str:
         if given not in source.names:
             raise no_column(given, source.names, source.name)
         return given
-    known = {column.name for column in estimator.tree_.columns}
+    known = set(estimator.model_.input_names)
     others = [name for name in source.names if name not in known]
     if len(others) == 1:
         return others[0]
@@ -281,7 +283,7 @@ def _true_values(source: Source, chunk: Chunk, name: str, classes: NDArray[Any] 
 def _labels(source: Source, column: Any, classes: NDArray[Any]) -> list[Any]:
     """Labels that can be compared to the classes; None where missing."""
     kind = kind_of(column.type)
-    if kind == "other":
+    if kind in ("dates", "other"):
         raise unusable_type("the target", column.type)
     known = [label for label in classes.tolist() if isinstance(label, str)]
     found = (source.text(column, known) if kind == "text" else column).to_pylist()

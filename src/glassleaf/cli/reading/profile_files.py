@@ -13,10 +13,18 @@ from glassleaf.cli.failures import CallError, DataError, named_columns, no_file
 from glassleaf.cli.options import OnError, Task
 from glassleaf.cli.reading import cells
 from glassleaf.cli.reading.cells import pa
-from glassleaf.cli.reading.infer import infer_task, refuse_dates, target_values, unusable_column
+from glassleaf.cli.reading.dates import are_dates
+from glassleaf.cli.reading.infer import (
+    MOSTLY,
+    infer_task,
+    refuse_dates,
+    target_values,
+    unusable_column,
+)
 from glassleaf.cli.reading.profiles import (
     ColumnProfile,
     DataProfile,
+    DateProfile,
     DroppedColumn,
     NumberProfile,
     TargetProfile,
@@ -33,6 +41,10 @@ from glassleaf.cli.reading.training_data import DataRequest, check_names
 from glassleaf.rows.pieces import is_usable, rows_per_piece
 from glassleaf.tables.parquet import ParquetPiece, ParquetRows, kind_of
 
+_PROFILES: dict[str, type[TextProfile] | type[DateProfile]] = {
+    "text": TextProfile,
+    "dates": DateProfile,
+}
 # Rows that the report shows.
 _SAMPLED = 20_000
 
@@ -77,7 +89,9 @@ def profile_rows(
     drop = named_columns(request.drop, known, source)
     rows = replace(rows, drop=frozenset(drop))
     refuse_repeated(rows.names, source, rows.drop.__contains__)
-    rows = replace(rows, types=_as_text(rows, named_columns(request.categorical, known, source)))
+    categorical = named_columns(request.categorical, known, source)
+    rows = replace(rows, types=_as_text(rows, categorical))
+    rows = replace(rows, types=(*rows.types, *_as_stamps(rows, request, categorical)))
     _check_types(rows, request)
     profiles, target, sample, n_skipped = _profiles(rows, request, begin)
     task, why, advice = infer_task(request.target, target, request.task)
@@ -114,6 +128,27 @@ def _as_text(rows: ParquetRows, categorical: list[str]) -> tuple[tuple[str, str]
     )  # fmt: skip
 
 
+def _as_stamps(
+    rows: ParquetRows, request: DataRequest, categorical: list[str]
+) -> Iterator[tuple[str, str]]:
+    """Read texts as stamps if they write dates; the first rows say whether they do."""
+    aside = {request.target, request.weight, *categorical}
+    names = [f.name for f in rows.schema if kind_of(f.type) == "text" and f.name not in aside]
+    first = next(pieces_of(rows)).read(names)
+    for name in names:
+        text = cells.plain_text(first[name])
+        if not are_dates(text, MOSTLY):
+            continue
+        try:
+            text.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid as error:
+            raise DataError(
+                f"{rows.source}: column {name!r} holds dates as texts, which cannot all be read"
+                f" while rows are streamed: {error} Write them as a type of dates."
+            ) from None
+        yield name, "timestamp[us]"
+
+
 def _whole_labels(target: TargetProfile) -> Any:
     counts = target.counts
     return None if counts is None else type(counts)({int(k): n for k, n in counts.items()})
@@ -124,7 +159,7 @@ def _check_types(rows: ParquetRows, request: DataRequest) -> None:
     kinds = {field.name: kind_of(field.type) for field in rows.schema}
     if request.weight is not None and kinds[request.weight] != "numbers":
         raise DataError(f"the weights {request.weight!r} are not numbers.")
-    if kinds[request.target] == "other":
+    if kinds[request.target] in ("dates", "other"):
         raise unusable_type(
             f"the target {request.target!r}", rows.schema.field(request.target).type
         )
@@ -133,7 +168,7 @@ def _check_types(rows: ParquetRows, request: DataRequest) -> None:
     first = next(pieces_of(rows)).read([name for name in names if name not in categorical])
     refuse_dates(first, request.options.missing)
     for name in names:
-        if kinds[name] == "other":
+        if kinds[name] == "other" or (kinds[name] == "dates" and name in categorical):
             raise unusable_column(name, rows.schema.field(name).type)
 
 
@@ -150,7 +185,7 @@ def _profiles(
     """Profiles of columns and target, a sample of rows, and the number of skipped rows."""
     aside = {request.target, request.weight}
     profiles: dict[str, ColumnProfile] = {
-        field.name: TextProfile() if kind_of(field.type) == "text" else NumberProfile()
+        field.name: _PROFILES.get(kind_of(field.type), NumberProfile)()
         for field in rows.schema if field.name not in aside
     }  # fmt: skip
     target = TargetProfile()
@@ -164,7 +199,9 @@ def _profiles(
         n_skipped += n_bad
         for name, profile in profiles.items():
             column = table[name]
-            if isinstance(profile, TextProfile):
+            if isinstance(profile, DateProfile):
+                profile.add(column)
+            elif isinstance(profile, TextProfile):
                 profile.add(cells.plain_text(column))
             else:
                 profile.add(cells.as_floats(column))
@@ -205,7 +242,6 @@ def _columns(
             dropped.append(DroppedColumn(name, why))
             continue
         is_category = name in categorical or isinstance(profile, TextProfile)
-        columns.append(
-            UsedColumn(name, None, is_category, "category" if is_category else "number", profile)
-        )
+        used = UsedColumn(name, None, is_category, "", profile)
+        columns.append(replace(used, words=used.kind))
     return columns, dropped

@@ -130,7 +130,43 @@ class TextProfile:
         return f"{many}{', '.join([*shown, *more])}"
 
 
-ColumnProfile = NumberProfile | TextProfile
+@dataclass
+class DateProfile:
+    """A column of dates."""
+
+    n_rows: int = 0
+    n_missing: int = 0
+    low: Any = None
+    high: Any = None
+
+    def add(self, values: Any) -> None:
+        """Take in more rows, as an arrow array of dates or stamps."""
+        self.n_rows += len(values)
+        self.n_missing += values.null_count
+        found = compute.min_max(values)
+        if found["min"].is_valid:
+            low, high = (_stamp_text(found[end].as_py()) for end in ("min", "max"))
+            self.low = low if self.low is None else min(self.low, low)
+            self.high = high if self.high is None else max(self.high, high)
+
+    def no_use(self, name: str) -> str | None:
+        """Why the column cannot help to predict a new row; None if it may."""
+        if self.low is None:
+            return "empty"
+        if self.low == self.high and not self.n_missing:
+            return f"the same in every row ({self.low})"
+        return None
+
+    def details(self) -> str:
+        """The values in a few words."""
+        return "empty" if self.low is None else f"{self.low} to {self.high}"
+
+
+def _stamp_text(stamp: Any) -> str:
+    return str(stamp).removesuffix(" 00:00:00").removesuffix("+00:00")
+
+
+ColumnProfile = NumberProfile | TextProfile | DateProfile
 
 
 @dataclass
@@ -196,6 +232,13 @@ class UsedColumn:
     is_category: bool
     words: str
     profile: ColumnProfile
+
+    @property
+    def kind(self) -> str:
+        """What it is to the model: "number", "category" or "date"."""
+        if isinstance(self.profile, DateProfile):
+            return "date"
+        return "category" if self.is_category else "number"
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,14 @@ from glassleaf.cli.failures import DataError, shown
 from glassleaf.cli.options import OnError, ReadOptions
 from glassleaf.cli.reading import cells
 from glassleaf.cli.reading.cells import Floats, pa
+from glassleaf.cli.reading.dates import parsed_dates
 from glassleaf.cli.screen import note
 from glassleaf.rows.pieces import is_usable
 from glassleaf.tables.parquet import kind_of
 
 _MOST_SHOWN = 5
 _MOST_CELLS = 3
-DATE_HINT = "a model tree reads numbers. Turn them into numbers, for example days since 1970-01-01"
+DATE_HINT = "write them as 2016-03-01 or 2016-03-01T14:30:00"
 
 
 class Peekable(io.RawIOBase):
@@ -156,6 +157,24 @@ class Source:
         text = cells.plain_text(column)
         return cells.cleaned(text, self.options.missing, known) if self.is_text else text
 
+    def dates(self, chunk: Chunk, name: str, zoned: bool | None = None) -> Any:
+        """A column as dates or stamps, null where missing. Unusable cells become problems."""
+        column = chunk.table[name]
+        if kind_of(column.type) == "dates":
+            return column
+        if pa.types.is_null(column.type):
+            return column.cast(pa.timestamp("us"))
+        if kind_of(column.type) != "text":
+            raise unusable_type(f"column {name!r}", column.type)
+        text = cells.cleaned(cells.plain_text(column), self.options.missing)
+        values, bad = parsed_dates(text, zoned)
+        for row in bad:
+            cell = shown(column[int(row)].as_py())
+            self.problems.add(
+                chunk.numbers[row], f"column {name!r}: {cell} is no date, or has another time zone"
+            )
+        return values
+
     def numbers(self, chunk: Chunk, name: str) -> Floats:
         """A column as numbers, NaN where missing or unusable. Unusable cells become problems."""
         column = chunk.table[name]
@@ -195,8 +214,8 @@ def refuse_repeated(
 
 def unusable_type(what: str, kind: Any, advice: str = "") -> DataError:
     """A column holds neither numbers nor text."""
-    if pa.types.is_temporal(kind):
-        return DataError(f"{what} holds dates or times ({kind}); {DATE_HINT}{advice}")
+    if kind_of(kind) == "dates":
+        return DataError(f"{what} holds dates ({kind}), not numbers or text.{advice}")
     return DataError(f"{what} has the type {kind}, which is neither a number nor text.{advice}")
 
 

@@ -102,7 +102,7 @@ def _training_data(whole: Chunk, source: Source, request: DataRequest) -> Traini
         weight = outcome[request.weight] = source.numbers(whole, request.weight)
     columns, dropped = _columns(whole, source, request)
     note_unusable(source.problems, pa.table(outcome), whole.numbers, request.target, request.weight)
-    X = pa.table({c.name: pa.array(c.values, from_pandas=not c.is_category) for c in columns})
+    X = pa.table({c.name: _arrow(c) for c in columns})
     y, bad = target.values, source.problems.settle()
     if bad:
         used = whole.places_without(bad)
@@ -118,6 +118,11 @@ def _training_data(whole: Chunk, source: Source, request: DataRequest) -> Traini
         target.task, target.why, target.advice, target_profile, columns, dropped,
     )  # fmt: skip
     return TrainingData(X, labels, weight, found)
+
+
+def _arrow(column: UsedColumn) -> Any:
+    is_array = isinstance(column.values, np.ndarray)
+    return pa.array(column.values, from_pandas=True) if is_array else column.values
 
 
 def _columns(

@@ -99,7 +99,10 @@ def features_of(
     allowed = set(range(len(values)))
     if actionable is not None:
         allowed = positions(actionable, "actionable")
-    allowed -= positions(immutable, "immutable")
+    dates = {j for j, column in enumerate(model.tree.columns) if column.date}
+    for column in sorted(dates & allowed) if actionable is not None else ():
+        raise ValueError(f"actionable names {model.names[column]!r}: a date is not changed.")
+    allowed -= positions(immutable, "immutable") | dates
     groups = _groups(model, links)
     for group in groups:
         if not set(group) <= allowed:

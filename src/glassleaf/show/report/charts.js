@@ -42,7 +42,7 @@ function frame(width, height, xEnds, yEnds, label, options = {}) {
   yTicks.forEach((t, k) => svg.append(s("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(t), y2: y(t) }),
     s("text", { class: "tick end", x: edge.left - 6, y: y(t) + 3.5 }, yTexts[k])));
   const xTicks = xEnds[1] > xEnds[0] && !options.noX ? ticks(...xEnds, options.xTicks || 4) : [];
-  const xTexts = tickTexts(xTicks, options.percent || options.xPercent);
+  const xTexts = options.xDate ? xTicks.map(dateText) : tickTexts(xTicks, options.percent || options.xPercent);
   xTicks.forEach((t, k) => svg.append(s("text", { class: "tick middle", x: x(t), y: base + 14 }, xTexts[k])));
   svg.append(s("line", { class: "axis", x1: edge.left, x2: width - edge.right,
     y1: base, y2: base }));
@@ -129,7 +129,7 @@ function gainCurve(candidate, highest) {
   const kind = candidate.chosen ? "chosen" : "rival", points = candidate.points;
   const xs = [...points.map((p) => p[0]), ...(candidate.place === null ? [] : [candidate.place])];
   const { svg, x, y } = frame(GAIN.width, GAIN.height, [Math.min(...xs), Math.max(...xs)], [0, highest * 1.05],
-    "Gain of splits", { xTicks: 3, xLabel: candidate.feature, edge: GAIN.edge });
+    "Gain of splits", { xTicks: candidate.date ? 2 : 3, xDate: candidate.date, xLabel: candidate.feature, edge: GAIN.edge });
   svg.append(s("polyline", { class: "curve " + kind,
     points: points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
   if (candidate.place !== null) {
@@ -160,24 +160,24 @@ function bendChart(view, bent) {
   const values = bent.lines.flatMap((line) => line.points.map((p) => p[1]));
   const pad = 0.06 * (Math.max(...values) - Math.min(...values));
   const { svg, x, y, base } = frame(290, 214, [low, high], [Math.min(...values) - pad, Math.max(...values) + pad],
-    "What the feature adds", { xTicks: 4, strip: strip, edge: { bottom: 22, left: 50 } });
+    "What the feature adds", { xTicks: bent.date ? 2 : 4, xDate: bent.date, strip: strip, edge: { bottom: 22, left: 50 } });
   const within = (value) => x(Math.min(Math.max(value, low), high));
   const highest = Math.max(...shares, 1e-9);
   shares.forEach((share, k) => {
     const from = within(edges[k]), height = (share / highest) * (strip - 8);
     if (share > 0) svg.append(s("rect", { class: "rows", x: from + 0.5, width: Math.max(within(edges[k + 1]) - from - 1, 0.5),
-      y: base - height, height: height }, s("title", {}, `${number(edges[k])} to ${number(edges[k + 1])}: ${percent(share)} of the ${view.shown.rows}`)));
+      y: base - height, height: height }, s("title", {}, `${valueText(bent, edges[k])} to ${valueText(bent, edges[k + 1])}: ${percent(share)} of the ${view.shown.rows}`)));
   });
   svg.append(s("line", { class: "axis", x1: x(low), x2: x(high), y1: y(0), y2: y(0) }));
-  for (const line of bent.lines.filter((one) => one.points.length)) svg.append(leafLine(line, x, y));
+  for (const line of bent.lines.filter((one) => one.points.length)) svg.append(leafLine(line, x, y, bent));
   return svg;
 }
 
 /* The line of one leaf, with dots where it bends; `markLines` shows which one is chosen. */
-function leafLine(line, x, y) {
+function leafLine(line, x, y, bent) {
   const places = line.points.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ");
   const dots = line.points.filter((p) => line.bends.includes(p[0])).map(([at, added]) =>
-    s("circle", { class: "dot", cx: x(at), cy: y(added), r: 3 }, s("title", {}, `bends at ${number(at, 6)}`)));
+    s("circle", { class: "dot", cx: x(at), cy: y(added), r: 3 }, s("title", {}, `bends at ${valueText(bent, at, 6)}`)));
   return s("g", { class: "leaf-line", "data-leaf": line.leaf }, s("title", {}, "Leaf " + line.leaf),
     s("polyline", { class: "curve", points: places }), dots);
 }

@@ -45,6 +45,19 @@ function ruleOf(conditions) {
 }
 
 /* A number with that many significant digits; "–" where there is none. */
+const DAY = 86400000;
+
+/* Days since 1970-01-01 as a date, with a time of day where it has one. */
+function dateText(days) {
+  const text = new Date(Math.round(days * DAY)).toISOString().replace("T", " ").replace(/(:00)?\.000Z$|Z$/, "");
+  return text.replace(/ 00:00$/, "");
+}
+
+/* A value of a feature that is a number. */
+function valueText(feature, value, digits) {
+  return feature.date ? dateText(value) : number(value, digits);
+}
+
 function number(value, digits = 4) {
   if (value === null || value === undefined || !isFinite(value)) return "–";
   if (value === 0) return "0";

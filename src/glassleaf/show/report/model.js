@@ -1,7 +1,7 @@
 /* The model as one formula and what differs, and a slider through models of other lengths. */
 function modelSection(view, board) {
   if (!view.steps.length) return { element: null, back: () => {}, showRow: (row, scorer) => board.showPath(wayOf(scorer, row)) };
-  const scorers = view.steps.map((step) => (step.nodes ? glassleafScorer({ ...view.model, nodes: step.nodes }) : null));
+  const scorers = view.steps.map((step) => (step.nodes ? glassleafScorer({ ...ofParts(view.model), nodes: step.nodes }) : null));
   const chosen = view.steps.findIndex((step) => step.chosen);
   const facts = h("dl", { class: "facts" }), said = h("div", { class: "postcard" });
   let place = chosen, row = null, own = null;

@@ -124,7 +124,7 @@ function resampledSection(view) {
 
 function inTraining(feature) {
   if (feature.categories) return `${feature.categories.length} categories`;
-  return feature.low === null ? "all missing" : `${number(feature.low)} to ${number(feature.high)}`;
+  return feature.low === null ? "all missing" : `${valueText(feature, feature.low)} to ${valueText(feature, feature.high)}`;
 }
 
 function gainSection(view) {

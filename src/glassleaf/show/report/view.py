@@ -258,6 +258,7 @@ def _feature(contents: Contents, feature: Feature) -> dict[str, Any]:
         "splits": feature.n_splits,
         "low": feature.low,
         "high": feature.high,
+        "date": feature.date_unit,
         "categories": None
         if feature.categories is None
         else [words.name(category, _LABEL) for category in feature.categories],
@@ -419,6 +420,7 @@ def _bent(model: ModelExplanation, density: Density) -> dict[str, Any]:
     return {
         "name": name,
         "label": words.name(name, _LABEL),
+        "date": model.feature[name].date_unit is not None,
         "lines": [
             {
                 "leaf": leaf.leaf,
@@ -469,6 +471,7 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
         "gain": candidate.gain,
         "chosen": candidate.is_chosen,
         "number": is_number,
+        "date": candidate.condition.date_unit is not None,
         "place": candidate.condition.high if is_number else None,
         "points": points,
     }

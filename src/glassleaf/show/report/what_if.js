@@ -7,7 +7,7 @@ function whatIfSection(view, onRow, onLeaf) {
     return { element: section("what-if", "What if", view.intro.what_if,
       h("p", {}, "This model cannot be scored in a page: " + view.no_model)) };
   }
-  const scorer = glassleafScorer(view.model);
+  const scorer = glassleafScorer(ofParts(view.model));
   const edited = () => {
     picker.showEdited();
     update();
@@ -17,7 +17,8 @@ function whatIfSection(view, onRow, onLeaf) {
   const spoken = h("p", { class: "spoken", role: "status" });
   const choice = view.outputs.length > 1 ? classChoice(view, () => update()) : null;
   function update() {
-    const values = view.model.columns.map((_, j) => inputs.get(j).value());
+    const values = view.model.columns.map((column, j) => (isPart(column)
+      ? partOf(column, inputs.get(daysColumn(view.model, column)).value()) : inputs.get(j).value()));
     result.replaceChildren(...(choice ? [choice.element] : []), ...showResult(view, scorer, values, choice, onRow, onLeaf));
     inputs.forEach((one) => one.remark());
     const headline_ = result.querySelector(".headline");
@@ -28,9 +29,14 @@ function whatIfSection(view, onRow, onLeaf) {
     update();
   };
   const picker = examplePicker(view, fill);
-  const isUsed = (feature) => feature.used || view.model.offsets.some((offset) => offset.column === feature.column);
-  const used = view.features.filter(isUsed);
-  const unused = view.features.filter((feature) => !isUsed(feature));
+  const inUse = new Set(view.model.offsets.map((offset) => offset.column));
+  for (const feature of view.features.filter((one) => one.used)) {
+    const column = view.model.columns[feature.column];
+    inUse.add(isPart(column) ? daysColumn(view.model, column) : feature.column);
+  }
+  const asked = view.features.filter((feature) => !isPart(view.model.columns[feature.column]));
+  const used = asked.filter((feature) => inUse.has(feature.column));
+  const unused = asked.filter((feature) => !inUse.has(feature.column));
   const fields = (features) => h("div", { class: "fields" }, features.map((f) => inputs.get(f.column).element));
   const form = h("form", { class: "what-if-form", onsubmit: (event) => event.preventDefault() },
     picker.element, fields(used),
@@ -63,7 +69,36 @@ function examplePicker(view, fill) {
     } };
 }
 
+/* The form asks for dates; the model is scored on their parts. */
+function ofParts(model) {
+  return { ...model, columns: model.columns.map((column) => ({ ...column, date: undefined })) };
+}
+
+function isPart(column) {
+  return Boolean(column.date) && column.date.part !== "days";
+}
+
+function daysColumn(model, column) {
+  return model.columns.findIndex((one) => one.date && one.date.part === "days" && one.date.source === column.date.source);
+}
+
+/* A part of a date, as the form has it: the hour, or the position of a category. */
+function partOf(column, days) {
+  if (days === null || days === undefined) return days;
+  const date = new Date(Math.round(days * DAY));
+  if (column.date.part === "hour") return date.getUTCHours();
+  const options = { timeZone: "UTC", [column.date.part]: "short" };
+  return column.categories.indexOf(date.toLocaleDateString("en-US", options));
+}
+
+/* The days of a date's text. */
+function daysIn(text) {
+  const ticks = Date.parse(text.replace(" ", "T") + (text.length > 10 ? "Z" : ""));
+  return ticks / DAY;
+}
+
 function input(feature, changed) {
+  if (feature.date) return dateInput(feature, changed);
   return feature.categories ? categoryInput(feature, changed) : numberInput(feature, changed);
 }
 
@@ -88,6 +123,24 @@ function numberInput(feature, changed) {
       const out = x !== null && feature.low !== null && (x < feature.low || x > feature.high);
       hint.textContent = control.validity.badInput ? "not a number" : out ? `outside ${range}` : range;
       hint.classList.toggle("warn", out || control.validity.badInput);
+    },
+  };
+}
+
+function dateInput(feature, changed) {
+  const hint = h("span", { class: "hint" });
+  const isDay = feature.date === "day";
+  const control = h("input", { type: isDay ? "date" : "datetime-local", step: isDay ? "1" : "any", oninput: changed });
+  const range = feature.low === null ? "no values in training" : `${dateText(feature.low)} to ${dateText(feature.high)} in training`;
+  const value = () => (control.validity.badInput ? undefined : control.value === "" ? null : daysIn(control.value));
+  return {
+    element: fieldOf(feature, control, hint),
+    set: (cell) => { control.value = cell === null ? "" : isDay ? cell.slice(0, 10) : (cell.length > 10 ? cell : cell + " 00:00").replace(" ", "T"); },
+    value: value,
+    remark: () => {
+      const x = value(), out = typeof x === "number" && feature.low !== null && (x < feature.low || x > feature.high);
+      hint.textContent = x === undefined ? "not a date" : out ? `outside ${range}` : range;
+      hint.classList.toggle("warn", out || x === undefined);
     },
   };
 }
@@ -118,6 +171,7 @@ function classChoice(view, changed) {
 function rowOf(view, values) {
   return values.map((value, j) => {
     const categories = view.model.columns[j].categories;
+    if (typeof value === "string") return daysIn(value);
     if (categories === null || value === null) return value;
     return value === NEW_CATEGORY ? glassleafScorer.NEVER_SEEN : categories[value];
   });
@@ -125,7 +179,7 @@ function rowOf(view, values) {
 
 function showResult(view, scorer, values, choice, onRow, onLeaf) {
   if (values.includes(undefined) || values.some((value) => value !== null && !isFinite(value))) {
-    return [h("p", { class: "warn" }, "Every input must be a finite number, or empty for missing.")];
+    return [h("p", { class: "warn" }, "Every input must be a finite number or a date, or empty for missing.")];
   }
   const unknown = view.model.offsets.find((offset) => values[offset.column] === null || (offset.isExposure && values[offset.column] <= 0));
   if (unknown) {
@@ -164,6 +218,7 @@ function featureOf(view, column) {
 function cellText(view, values, column) {
   const value = values[column], categories = view.model.columns[column].categories;
   if (value === null) return "missing";
+  if (featureOf(view, column).date) return dateText(value);
   if (categories === null) return plainNumber(value);
   return value === NEW_CATEGORY ? "(other)" : featureOf(view, column).categories[value];
 }
@@ -190,8 +245,9 @@ function pathList(view, steps, values, leaf, shares, onLeaf) {
 function heldText(view, values, leaf, column) {
   const x = values[column], [low, high] = leaf.clamps[column];
   if (typeof x !== "number" || featureOf(view, column).categories || view.model.columns[column].knots.length) return null;
-  if (low !== null && x < low) return `, held at ${number(low, 6)}`;
-  return high !== null && x > high ? `, held at ${number(high, 6)}` : null;
+  const held = (end) => `, held at ${valueText(featureOf(view, column), end, 6)}`;
+  if (low !== null && x < low) return held(low);
+  return high !== null && x > high ? held(high) : null;
 }
 
 /* What each column adds to the score, relative to the mean row of the leaf. */

@@ -18,6 +18,7 @@ from glassleaf.explanations.formulas import (
     ranges_intro,
     scale_texts,
     score_texts,
+    value_text,
 )
 from glassleaf.explanations.model import Feature, ModelExplanation, NodeExplanation
 
@@ -157,7 +158,7 @@ def training_range_text(feature: Feature) -> str:
     """What training saw of a feature: its range, or how many categories."""
     if feature.categories is not None:
         return f"{len(feature.categories)} categories"
-    return f"{words.number(feature.low, 4)} to {words.number(feature.high, 4)}"
+    return f"{value_text(feature, feature.low, 4)} to {value_text(feature, feature.high, 4)}"
 
 
 def _importance(explanation: ModelExplanation, at_most: int = 10) -> list[str]:

@@ -299,6 +299,22 @@ def _check_columns(columns: list[Document]) -> None:
         categories = column["categories"]
         unique = categories is None or len(set(categories)) == len(categories)
         _require(unique, f"a category of column {column['name']!r:.60} occurs twice")
+    _check_dates(columns)
+
+
+def _check_dates(columns: list[Document]) -> None:
+    """The parts of a date follow its days, which have the name of the date's own column."""
+    for before, column in zip([{}, *columns], columns, strict=False):
+        date, known = column.get("date"), before.get("date")
+        if date is None:
+            continue
+        is_text = date["part"] in ("month", "weekday")
+        _require((column["categories"] is not None) == is_text, "a part of a date is no such part")
+        if date["part"] == "days":
+            _require(column["name"] == date["source"], "days have another name than their dates")
+        else:
+            fits = known is not None and {**known, "part": ""} == {**date, "part": ""}
+            _require(fits, "a part of a date does not follow its days")
 
 
 def _check_offsets(columns: list[Document], document: Document) -> None:

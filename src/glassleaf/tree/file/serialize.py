@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from glassleaf import criteria, losses
 from glassleaf.errors import ExportError, ModelFileError, describe
 from glassleaf.losses import Loss
+from glassleaf.tables.dates import DatePart
 from glassleaf.tables.design import Terms
 from glassleaf.tables.table import Column
 from glassleaf.tree import plain
@@ -143,7 +144,8 @@ def _column(column: Column) -> Document:
     if categories is not None:
         what = f"a category of column {column.name!r}"
         categories = tuple(_label(category, what) for category in categories)
-    return {"name": column.name, "categories": None if categories is None else list(categories)}
+    out = {"name": column.name, "categories": None if categories is None else list(categories)}
+    return out if column.date is None else {**out, "date": asdict(column.date)}
 
 
 def _label(value: Any, what: str) -> str | int | float | bool:
@@ -225,10 +227,7 @@ def from_document(document: Document) -> FittedModel:
     labels = document["classes"]
     classes = None if labels is None else _label_array(labels)
     single = classes is None or len(classes) == 2
-    columns = tuple(
-        Column(c["name"], None if c["categories"] is None else tuple(c["categories"]))
-        for c in document["columns"]
-    )
+    columns = tuple(map(_built_column, document["columns"]))
     n_terms = document["terms"]["n_terms"]
     terms = Terms(**_arrays(document, "terms", {}, single), n_terms=n_terms)
     offsets = tuple(Offset(**given) for given in document.get("offsets", ()))
@@ -252,6 +251,15 @@ def from_document(document: Document) -> FittedModel:
             if "histograms" in document
             else None
         ),
+    )
+
+
+def _built_column(given: Document) -> Column:
+    categories, part = given["categories"], given.get("date")
+    return Column(
+        given["name"],
+        None if categories is None else tuple(categories),
+        None if part is None else DatePart(**part),
     )
 
 

@@ -6,6 +6,7 @@ There is one scorer in JavaScript; the export and the report both use it.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ def _column(column: PlainColumn) -> dict[str, Any]:
         "categories": column.categories and [*map(_category, column.categories)],
         "knots": column.knots,
         "fill": column.fill,
+        **({} if column.date is None else {"date": asdict(column.date)}),
     }
 
 

@@ -2,7 +2,7 @@
  * splits have terms, too, then those of every node are what it has more than its parent.
  *
  * A row is an array in the order of the columns, or an object by their names. null, undefined and
- * NaN are missing. Returned functions:
+ * NaN are missing. Dates are ISO texts or Date objects, which count in UTC. Returned functions:
  *   predict(row)        the prediction, or an array with the probability of every class
  *   raw(row)            sums of the leaf's terms within its limits, one per output, and the
  *                       offsets; of two classes, the log-odds of model.classes[model.positive]
@@ -36,6 +36,12 @@ function glassleafScorer(given) {
     });
     return found;
   });
+  const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+  const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+  const isInput = (column) => !column.date || column.date.part === "days";
+  // The place in a row of every column of the model: parts of a date follow its days.
+  const sources = [];
+  for (const column of model.columns) sources.push(sources.length ? sources[sources.length - 1] + isInput(column) : 0);
   const leftCodes = model.nodes.map((node) => new Set(node.leftCodes || []));
 
   /* What a term does not have is not written. */
@@ -107,17 +113,47 @@ function glassleafScorer(given) {
     return code === undefined ? UNKNOWN : code;
   }
 
+  /* Days since 1970-01-01 of a date. */
+  function daysOf(value, column) {
+    const name = JSON.stringify(column.date.source);
+    const text = value instanceof Date ? value.toISOString().slice(0, column.date.zoned ? 24 : 23) : value;
+    const found = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\s?(Z|[+-]\d\d:?\d\d)?)?$/.exec(text);
+    if (!found) throw new TypeError("Column " + name + " holds dates, such as 2016-03-01T14:30:00.");
+    if ((found[3] !== undefined) !== column.date.zoned) {
+      throw new TypeError("Column " + name + (column.date.zoned ? " needs" : " had no") + " time zones.");
+    }
+    const zone = (found[3] || "Z").replace(/^(...)(\d\d)$/, "$1:$2");
+    const days = Date.parse(found[1] + "T" + (found[2] || "00:00") + zone) / 86400000;
+    if (isNaN(days)) throw new TypeError("Column " + name + " holds dates; " + text + " is none.");
+    return column.date.unit !== "day" ? days : Math.floor(days);
+  }
+
+  /* A part of a date, as a number or a name. */
+  function partOf(days, part) {
+    const date = new Date(Math.round(days * 86400000));
+    if (part === "month") return MONTHS[date.getUTCMonth()];
+    if (part === "weekday") return WEEKDAYS[date.getUTCDay()];
+    return part === "hour" ? date.getUTCHours() : days;
+  }
+
+  /* What a column of the model is in a row, as it was given; of dates, their part. */
+  function cell(row, j) {
+    const column = model.columns[j], isArray = Array.isArray(row) || ArrayBuffer.isView(row);
+    const value = isArray ? row[sources[j]] : row[column.date ? column.date.source : column.name];
+    return column.date && !isMissing(value) ? partOf(daysOf(value, column), column.date.part) : value;
+  }
+
   /* Values in the order of the columns; categories as codes. */
   function read(row) {
-    const isArray = Array.isArray(row) || ArrayBuffer.isView(row);
-    if (isArray && row.length !== model.columns.length) {
-      throw new RangeError("A row has " + model.columns.length + " values, not " + row.length + ".");
+    const isArray = Array.isArray(row) || ArrayBuffer.isView(row), n = sources[sources.length - 1] + 1;
+    if (isArray && row.length !== n) {
+      throw new RangeError("A row has " + n + " values, not " + row.length + ".");
     }
     return model.columns.map((column, j) => {
-      if (!isArray && !Object.prototype.hasOwnProperty.call(row, column.name)) {
+      if (isInput(column) && !isArray && !Object.prototype.hasOwnProperty.call(row, column.name)) {
         throw new RangeError("The row has no value for " + JSON.stringify(column.name) + ".");
       }
-      const value = isArray ? row[j] : row[column.name];
+      const value = cell(row, j);
       if (isMissing(value)) return null;
       if (codes[j] === null) return number(value, column);
       return codeOf(value, j);
@@ -230,10 +266,6 @@ function glassleafScorer(given) {
     const powers = raw.map((score) => Math.exp(score - largest));
     const total = powers.reduce((sum, power) => sum + power, 0);
     return powers.map((power) => power / total);
-  }
-
-  function cell(row, j) {
-    return Array.isArray(row) || ArrayBuffer.isView(row) ? row[j] : row[model.columns[j].name];
   }
 
   return {
