@@ -105,7 +105,7 @@ class Loss(ABC):
     def scores_to_watch(self, raw: Floats) -> Floats:
         """Predictions at raw scores (rows, outputs): one column, of several classes one of each."""
         found = self.inverse_link(raw if self.n_outputs > 1 else raw[:, 0])
-        return found.reshape(len(raw), -1)
+        return found[:, None] if found.ndim == 1 else found
 
     def start(self, y: Floats, weight: Floats) -> Floats:
         """Raw prediction to start the root from, one number per output."""
