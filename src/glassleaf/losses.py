@@ -33,6 +33,9 @@ Floats = NDArray[np.float64]
 # throw it across the table. Beyond these log-odds the slope of the secant to even odds takes its
 # place, which bounds the loss from above.
 FAR_WRONG = 3.0
+# Outputs above which each curves by itself: pairs of outputs grow with their square, and shares of
+# many classes are mostly small, so that two of them hardly curve together.
+MANY_OUTPUTS = 20
 # Interquartile range of a standard normal variable.
 _NORMAL_IQR = 1.349
 
@@ -67,6 +70,16 @@ class Loss(ABC):
         The second may be a close upper bound, and is never negative; it may be anything if the
         Hessian is not asked for.
         """
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether only the curvature of each output is summed, not that of two of them."""
+        return self.n_outputs > MANY_OUTPUTS
+
+    def derivatives_apart(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+        """``derivatives`` with the second derivatives of each output alone, (rows, outputs)."""
+        value, slope, packed = self.derivatives(y, raw)
+        return value, slope, packed[:, np.equal(*np.tril_indices(self.n_outputs))]
 
     def curvature(self, y: Floats, raw: Floats) -> Floats:
         """The second derivative itself, where that of ``derivatives`` is a bound of it."""
@@ -491,8 +504,15 @@ class MulticlassLogLoss(Loss):
         self, y: Floats, raw: Floats, with_hessian: bool = True
     ) -> tuple[Floats, Floats, Floats]:
         n_pairs = self.n_outputs * (self.n_outputs + 1) // 2
+        return self._filled(y, raw, np.empty((len(y) if with_hessian else 0, n_pairs)))
+
+    def derivatives_apart(self, y: Floats, raw: Floats) -> tuple[Floats, Floats, Floats]:
+        if type(self) is not MulticlassLogLoss:  # one derived from it may have other derivatives
+            return super().derivatives_apart(y, raw)
+        return self._filled(y, raw, np.empty((len(y), self.n_outputs)))
+
+    def _filled(self, y: Floats, raw: Floats, curvature: Floats) -> tuple[Floats, Floats, Floats]:
         value, slope = np.empty(len(y)), np.empty((len(y), self.n_outputs))
-        curvature = np.empty((len(y) if with_hessian else 0, n_pairs))
         raw = np.ascontiguousarray(raw)
         _kernels.multiclass_log_loss(y, raw, FAR_WRONG, value, slope, curvature)
         return value, slope, curvature

@@ -10,6 +10,7 @@ from glassleaf import ModelTreeClassifier, ModelTreeRegressor
 MOST_BELOW = 1.0
 LOWEST_R2 = -0.02
 WIDENED = 0.5
+KINDS = ("below linear", "below zero", "beyond the range")
 
 # Every documented option alone, and whole models with some. Coefficients of few digits are not
 # among them: how much that costs is said after the fit.
@@ -67,7 +68,7 @@ def judged(options, X, y, later, y_later):
             warnings.simplefilter("ignore")
             model = kind(**own, n_jobs=1).fit(X, y)
         if is_class:
-            found.append((100 * roc_auc_score(y_later, model.predict_proba(later)[:, 1]), 0.0))
+            found.append((100 * _area(y_later, model.predict_proba(later)), 0.0))
         else:
             predicted = model.predict(later)
             low, high = y.min(), y.max()
@@ -76,14 +77,21 @@ def judged(options, X, y, later, y_later):
     return found[0][0], found[1][0], found[0][1]
 
 
+def _area(y, share):
+    """The area under the curve; of several classes, the mean of each against the rest."""
+    if share.shape[1] == 2:
+        return roc_auc_score(y, share[:, 1])
+    return roc_auc_score(y, share, multi_class="ovr")
+
+
 def falls(options, score, linear, out):
     """Which bars a result misses."""
     missed = []
     if score < linear - MOST_BELOW:
-        missed.append("below linear")
+        missed.append(KINDS[0])
     if score < 100 * LOWEST_R2:
-        missed.append("below zero")
+        missed.append(KINDS[1])
     is_held = options.get("clamp", True) is not False  # who asks for extrapolation gets it
     if is_held and out > WIDENED and options.get("loss", "squared_error") == "squared_error":
-        missed.append("beyond the range")
+        missed.append(KINDS[2])
     return missed

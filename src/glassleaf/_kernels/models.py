@@ -140,8 +140,12 @@ def binary_log_loss(y, raw, far_wrong, value, slope, curvature):
 
 @arithmetic
 def multiclass_log_loss(y, raw, far_wrong, value, slope, curvature):
-    """Softmax of every row; ``curvature`` (may be empty) is packed: (0, 0), (1, 0), (1, 1) ..."""
+    """Softmax of every row; ``curvature`` (may be empty) is packed: (0, 0), (1, 0), (1, 1) ...
+
+    If it has a column per class, it is that of each class by itself.
+    """
     n_rows, n_classes = raw.shape
+    is_apart = curvature.shape[1] == n_classes
     for i in range(n_rows):
         value[i] = raw[i, 0]  # the largest, so that no exponential overflows
         for k in range(1, n_classes):
@@ -169,7 +173,7 @@ def multiclass_log_loss(y, raw, far_wrong, value, slope, curvature):
                 share[own] = 0.5 / value[i]
             place = 0
             for k in range(n_classes):
-                for other in range(k):
+                for other in range(0 if is_apart else k):
                     curvature[i, place] = -share[k] * share[other]
                     place += 1
                 curvature[i, place] = share[k] * (1.0 - share[k])

@@ -27,7 +27,7 @@ from glassleaf.fit.scores import scores_of_leaves, scores_of_table
 from glassleaf.fit.signs import keeping_signs
 from glassleaf.fit.splits.find import Node
 from glassleaf.fit.to_tree import to_tree
-from glassleaf.losses import Loss
+from glassleaf.losses import MANY_OUTPUTS, Loss
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.local import LocalBackend
 from glassleaf.rows.backends.progress import observed
@@ -186,8 +186,10 @@ def _grown(
 
 def _is_shortened(plan: Plan, settings: Settings, n_leaves: int) -> bool:
     """Whether a short model is learned: it is asked for and, if not by a number, has room."""
+    if settings.max_numbers is None or (settings.loss.is_apart and _is_not_short(settings)):
+        return False
     if settings.max_numbers != "auto":
-        return settings.max_numbers is not None
+        return True
     n_outputs, n_columns = settings.loss.n_outputs, plan.design.layout.n_columns + 1
     size = 8.0 * (N_FOLDS + 1) * n_leaves * (n_outputs * n_columns) ** 2
     if size <= _MOST_BYTES:
@@ -198,6 +200,19 @@ def _is_shortened(plan: Plan, settings: Settings, n_leaves: int) -> bool:
         " classes or drop columns for a short model; max_numbers=None is without this warning."
     )
     return False
+
+
+def _is_not_short(settings: Settings) -> bool:
+    """Say that a formula of so many classes is not short."""
+    n_classes = settings.loss.n_outputs
+    told = (
+        f"There are {n_classes:,} classes: a formula for all rows has a score for each, and is"
+        f" learned for up to {MANY_OUTPUTS}. "
+    )
+    if settings.max_numbers != "auto":
+        raise ValueError(told + "Group rare classes, or set max_numbers=None.")
+    warn(told + "Every leaf has one of its own; max_numbers=None is without this warning.")
+    return True
 
 
 def _tell_dispersion(nodes: Sequence[Node], plan: Plan, loss: Loss) -> None:

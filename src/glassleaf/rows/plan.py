@@ -358,11 +358,13 @@ def _ranges(found: Sequence[NumericSummary | CategorySummary]) -> tuple[Floats, 
 
 def _check_n_parameters(design: Design, settings: Settings) -> None:
     n_columns, n_outputs = design.layout.n_columns, settings.loss.n_outputs
-    n_parameters = (n_columns + 1) * n_outputs
-    if n_parameters > _MAX_PARAMETERS:
+    n_parameters, most = (n_columns + 1) * n_outputs, _MAX_PARAMETERS
+    if settings.loss.is_apart:  # matrices of an output's own parameters
+        most = _MAX_PARAMETERS**2 // (n_columns + 1)
+    if n_parameters > most:
         raise ValueError(
             f"Every leaf model would have {n_parameters} parameters ({n_columns} terms,"
-            f" {n_outputs} output(s)); at most {_MAX_PARAMETERS} are supported."
+            f" {n_outputs} output(s)); at most {most} are supported."
             " Name fewer columns in leaf_features, or group rare categories."
         )
 

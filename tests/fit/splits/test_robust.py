@@ -9,6 +9,7 @@ from whole_models import ModelTreeClassifier, ModelTreeRegressor
 from benchmarks.split_level import LEVEL, POWER, finds_instability, share_of_runs
 from glassleaf import explain, load
 from glassleaf.fit.splits.chance import best_of_all, best_of_borders, upper_tail
+from glassleaf.fit.splits.robust import _together
 from glassleaf.rows import passes as on_rows
 
 PLAIN = {"curves": False, "leaf_transform": "none", "clamp": False, "max_depth": 1, "n_jobs": 1}
@@ -77,7 +78,7 @@ def test_p_values_are_those_of_plain_loops(rng, weighted, grouped):
 
 def test_gradients_beyond_all_numbers_say_nothing(rng, monkeypatch):
     X, ((kind, y), *_) = kinds(rng, 200)
-    found = on_rows.Scatter(np.full((10, 10), np.inf), np.full(2, 100.0))
+    found = on_rows.Scatter(np.full((1, 10, 10), np.inf), np.zeros((1, 1)), np.full(2, 100.0))
     monkeypatch.setattr(on_rows, "row_scatter", lambda rows, task: found)
     model = kind(**PLAIN).fit(X, y)
     assert model.get_n_leaves() == 1 and model.tree_.record.p_value[0] == 1.0
@@ -305,3 +306,22 @@ def test_true_splits_are_found_as_often_as_by_others(design):
     """On the same samples, of which 60 tell powers apart by a tenth at best."""
     ours = share_of_runs(POWER[design], 60, lambda sample: sample.splits(), seed=3)
     assert ours >= share_of_runs(POWER[design], 60, finds_instability, seed=3) - 0.05
+
+
+# --- outputs that are apart -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mirrored", [False, True], ids=["independent", "in pairs"])
+def test_the_level_of_outputs_that_are_apart_holds_if_their_residuals_go_together(rng, mirrored):
+    """A sum of squares of 8 outputs in 3 directions each; half of them may mirror the others."""
+    n_outputs, size, n_runs = 8, 3, 4000
+    residuals = rng.normal(size=(n_runs, n_outputs, size))
+    if mirrored:
+        residuals[:, n_outputs // 2 :] = -residuals[:, : n_outputs // 2]
+    along = residuals[:, :, 0].T
+    of_output = np.repeat(np.arange(n_outputs), size)
+    weights = _together(np.ones(n_outputs * size), of_output, along @ along.T)
+    assert weights.sum() == pytest.approx(n_outputs * size)
+    values = (residuals**2).sum(axis=(1, 2))
+    found = np.mean([upper_tail(value, weights)[0] < 0.05 for value in values])
+    assert found == pytest.approx(0.05, abs=0.015)

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.fit.models.apart import ApartModel
 from glassleaf.fit.models.newton import (
     HessianUse,
     NewtonFit,
     Penalty,
+    Quadratic,
     QuadraticModel,
     Sums,
     axes_of_some,
@@ -47,6 +49,8 @@ _AT_ZERO = 1e-12
 # pass, which takes less time for each.
 _DEAR_PRODUCTS = 4_000_000
 _DEAR_PRODUCTS_OF_OUTPUTS = 200_000_000
+# Share of its penalty that a loosened model keeps.
+_LOOSE = 0.01
 # Columns up to which many small systems of equations are solved in one call.
 _TOGETHER = 128
 
@@ -56,7 +60,7 @@ class SideFit:
     """A model that one Newton step made, its penalized loss, and what the step was taken on."""
 
     objective: float
-    quadratic: QuadraticModel
+    quadratic: Quadratic
     model: NodeModel
 
 
@@ -70,11 +74,12 @@ class Contrast:
     with its penalty is 1: half their squares are what the split gains. ``models`` are models of the
     two sides around which the rows' gradients scatter, and ``taken`` how many rows' worth of that
     scatter each has taken by being fitted; of its rows, the share ``telling`` has something to say:
-    those whose outcome is certain have not.
+    those whose outcome is certain have not. There is one of each for all parameters, or one for
+    those of every output if these are apart.
     """
 
-    difference: Floats
-    weights: Floats
+    difference: Sequence[Floats]
+    weights: Sequence[Floats]
     models: tuple[on_rows.RowModel, on_rows.RowModel]
     taken: Floats
     telling: Floats
@@ -242,8 +247,23 @@ class LinearModels:
         is_flat = not model.theta[:, :-1].any()
         return self._settings.is_alpha_chosen and not self._loss.is_quadratic and is_flat
 
-    def _fit(self, ids: Sequence[int], models: Sequence[NodeModel]) -> None:
-        fits = {node: self._new_fit(model) for node, model in zip(ids, models, strict=True)}
+    def loosened(self, ids: Sequence[int], models: Sequence[NodeModel]) -> list[NodeModel]:
+        """The same models with hardly any penalty.
+
+        A penalty leaves gradients, which every set of rows has its share of. What share that is,
+        the curvature of all pairs of outputs would say; without it, there must be none.
+        """
+        loose = [replace(model, alpha=_LOOSE * model.alpha) for model in models]
+        self._fit(ids, loose, is_alpha_chosen=False)
+        return loose
+
+    def _fit(
+        self, ids: Sequence[int], models: Sequence[NodeModel], is_alpha_chosen: bool = True
+    ) -> None:
+        fits = {
+            node: self._new_fit(model, is_alpha_chosen)
+            for node, model in zip(ids, models, strict=True)
+        }
         while fits:
             for node, sums in self._round(fits).items():
                 model, fit = fits[node].model, fits[node].newton
@@ -263,9 +283,9 @@ class LinearModels:
             return self._penalty
         return replace(self._penalty, chains=chains_of(self._chains, model.unit * model.spread))
 
-    def _new_fit(self, model: NodeModel) -> _Fitting:
+    def _new_fit(self, model: NodeModel, is_alpha_chosen: bool) -> _Fitting:
         choose = None
-        if self._settings.is_alpha_chosen:
+        if is_alpha_chosen and self._settings.is_alpha_chosen:
 
             def choose(penalty: Penalty, sums: Sums) -> Penalty:
                 return with_best_alpha(penalty, sums, model.theta, model.weight, self._loss)
@@ -273,7 +293,7 @@ class LinearModels:
         penalty, hessian_use = self._penalty_of(model), self._hessian_use(model)
         return _Fitting(
             model,
-            NewtonFit(model.theta, penalty, hessian_use, choose),
+            NewtonFit(model.theta, penalty, hessian_use, choose, self._quadratic),
             self._units(model),
             self._loss.pseudo_rows(model.support),
         )
@@ -281,9 +301,15 @@ class LinearModels:
     def _units(self, model: NodeModel) -> Standardizing:
         return Standardizing(self._layout, model.mean, model.spread)
 
+    def _quadratic(self, hessian: Floats, penalty: Penalty) -> Quadratic:
+        kind = ApartModel if self._loss.is_apart else QuadraticModel
+        return kind(hessian, penalty)
+
     def _hessian_use(self, model: NodeModel) -> HessianUse:
         if self._loss.is_quadratic:
             return HessianUse.CONSTANT
+        if self._loss.is_apart:
+            return HessianUse.LEARN
         n_parameters = self._layout.n_columns * self._loss.n_outputs
         dear = _DEAR_PRODUCTS if self._loss.n_outputs == 1 else _DEAR_PRODUCTS_OF_OUTPUTS
         is_dear = model.count * n_parameters**2 > dear
@@ -311,13 +337,16 @@ class LinearModels:
         """Sums over rows to sums in the node's standardized units, pseudo rows included."""
         gradient, hessian = units.gradients(sums.gradient), None
         if sums.hessian is not None:
-            hessian = _hessian(units.grams(sums.hessian), len(gradient))
+            hessian = units.grams(sums.hessian)
+            hessian = hessian if self._loss.is_apart else _hessian(hessian, len(gradient))
         loss = sums.loss
         if len(pseudo_rows[0]):
             value, slope, curvature = self._pseudo_sums(pseudo_rows, theta)
             loss += value
             gradient[:, -1] += slope
-            if hessian is not None:
+            if hessian is not None and self._loss.is_apart:
+                hessian[:, -1, -1] += curvature
+            elif hessian is not None:
                 hessian[:, -1, :, -1] += curvature
         return Sums(loss, gradient, hessian, sums.pearson)
 
@@ -327,11 +356,17 @@ class LinearModels:
     def _pseudo_sums(
         self, pseudo_rows: tuple[Floats, Floats], theta: Floats
     ) -> tuple[float, Floats, Floats]:
-        """Loss and derivatives of the imagined rows at the node's mean (see ``losses``)."""
+        """Loss and derivatives of the imagined rows at the node's mean (see ``losses``).
+
+        The second ones are a matrix of outputs, or a number for each if these are apart.
+        """
         target, weight = pseudo_rows
         n_outputs = len(theta)
-        lower = np.zeros((n_outputs, n_outputs))
         raw = np.tile(theta[:, -1], (len(target), 1))
+        if self._loss.is_apart:
+            value, slope, curvature = self._loss.derivatives_apart(target, raw)
+            return float(weight @ value), weight @ slope, weight @ curvature
+        lower = np.zeros((n_outputs, n_outputs))
         found = self._loss.derivatives(target, raw.ravel() if n_outputs == 1 else raw)
         value, slope, curvature = found
         lower[np.tril_indices(n_outputs)] = weight @ curvature.reshape(len(target), -1)
@@ -343,30 +378,49 @@ class LinearModels:
 
         The sums are those at the parent's parameters. For a quadratic loss this is the minimum.
         """
-        size = self._layout.n_columns
-        is_plain = self._loss.n_outputs == 1 and self._penalty.is_smooth and self._penalty.l2 > 0
+        size, n_outputs, l2 = self._layout.n_columns, self._loss.n_outputs, self._penalty.l2
+        is_plain = (n_outputs == 1 or self._loss.is_apart) and self._penalty.is_smooth and l2 > 0
         if not is_plain or size > _TOGETHER:
             return self._one_by_one(parent, sides)
         mean, spread, support = self._moments(sides.statistics)
         coef, intercept = parent.stored_parameters()
-        units = Standardizing(self._layout, mean, spread)
-        slope = units.gradients(sides.gradient[:, 0])
-        hessian = units.grams(sides.hessian[:, 0])
-        distance = np.zeros_like(mean) if self._settings.shrinks_to_parent else coef[0] * spread
-        slope[:, :-1] += self._penalty.l2 * distance
+        per_output = (np.repeat(own, n_outputs, axis=0) for own in (mean, spread))
+        units = Standardizing(self._layout, *per_output)
+        slope = units.gradients(sides.gradient.reshape(-1, sides.gradient.shape[-1]))
+        hessian = units.grams(sides.hessian.reshape(-1, *sides.hessian.shape[-2:]))
+        penalty = np.zeros(len(mean))
+        if not self._settings.shrinks_to_parent:
+            distance = coef * spread[:, None]
+            penalty = 0.5 * l2 * (distance**2).sum(axis=(1, 2))
+            slope[:, :-1] += l2 * distance.reshape(-1, size)
         diagonal = np.arange(size)
-        hessian[:, diagonal, diagonal] += self._penalty.l2
+        hessian[:, diagonal, diagonal] += l2
+        imagined = self._add_pseudo_rows(support, intercept + mean @ coef.T, slope, hessian)
         try:
             step = -np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:  # all rows of a side are so certain that nothing curves
             return self._one_by_one(parent, sides)
-        decrease = -0.5 * (slope * step).sum(axis=1)
-        penalty = 0.5 * self._penalty.l2 * (distance**2).sum(axis=1)
-        objective: Floats = sides.loss + penalty - decrease
-        for k, own in enumerate(support):
-            if len(self._loss.pseudo_rows(own)[0]):
-                objective[k] = self.side_fit(parent, sides, k).objective
+        decrease = -0.5 * (slope * step).reshape(len(mean), -1).sum(axis=1)
+        objective: Floats = sides.loss + imagined + penalty - decrease
         return objective
+
+    def _add_pseudo_rows(
+        self, support: Floats, raw: Floats, slope: Floats, hessian: Floats
+    ) -> Floats:
+        """Add the derivatives of imagined rows of several sets of rows; returns their losses.
+
+        ``raw`` are the scores at the means of the sets (sets, outputs); outputs of a set follow
+        each other in the others.
+        """
+        losses, n_outputs = np.zeros(len(support)), self._loss.n_outputs
+        for k, own in enumerate(support):
+            pseudo_rows = self._loss.pseudo_rows(own)
+            if len(pseudo_rows[0]):
+                here = slice(k * n_outputs, (k + 1) * n_outputs)
+                losses[k], more, curvature = self._pseudo_sums(pseudo_rows, raw[k][:, None])
+                slope[here, -1] += more
+                hessian[here, -1, -1] += curvature.ravel()
+        return losses
 
     def _one_by_one(self, parent: NodeModel, sides: on_rows.SegmentSums) -> Floats:
         """``side_objectives`` of sides that are no plain systems of equations."""
@@ -381,7 +435,7 @@ class LinearModels:
         sums = self._in_units(sides.of(index), self._units(model), pseudo_rows, model.theta)
         assert sums.hessian is not None
         penalty = replace(self._bounded(model), towards=model.towards)
-        quadratic = QuadraticModel(sums.hessian, penalty)
+        quadratic = self._quadratic(sums.hessian, penalty)
         change, decrease = quadratic.step(model.theta, sums.gradient)
         objective = sums.loss + penalty.value(model.theta) - decrease
         model.theta = model.theta + change
@@ -397,53 +451,60 @@ class LinearModels:
         theirs when all other coefficients may differ between the sides.
         """
         units, none = self._units(node), (np.zeros(0), np.zeros(0))
-        size = node.theta.size
         both = [self._in_units(sides.of(k), units, none, node.theta) for k in (0, 1)]
-        hessians = [np.asarray(own.hessian).reshape(size, size) for own in both]
-        slopes = [own.gradient.ravel() for own in both]
-        of_left, whole = hessians[0], hessians[0] + hessians[1]
-        shared = of_left @ pseudo_inverse(whole)
-        ridge = np.full(node.theta.shape, self._penalty.l2)
-        ridge[:, -1] = 0.0
-        curvature, bounds = of_left - shared @ of_left, np.diagonal(whole)
-        if self.tested is None:
-            axes = root_of_ridge(curvature, ridge.ravel(), bounds).T
-        else:
-            of_tested = np.tile(np.append(self.tested, False), len(node.theta))
-            axes = axes_of_some(curvature, ridge.ravel(), bounds, of_tested)
-        difference = axes @ (slopes[0] - shared @ (slopes[0] + slopes[1]))
-        weights = [
-            self._of_rows(units, own, node) for own in (axes - axes @ shared, -axes @ shared)
-        ]
+        hessians = [np.asarray(own.hessian) for own in both]
+        if not self._loss.is_apart:
+            hessians = [own.reshape(1, node.theta.size, -1) for own in hessians]
+        slopes = [own.gradient.reshape(len(hessians[0]), -1) for own in both]
+        given = zip(*hessians, *slopes, strict=True)
+        differences, weights = zip(*(self._differing(units, *own) for own in given), strict=True)
         (left, n_left), (right, n_right) = (
             self._cautious(node, *own) for own in zip(hessians, slopes, strict=True)
         )
-        taken = np.array([n_left, n_right])
-        telling = np.array([self._telling(node, own) for own in hessians])
+        telling = np.stack([self._telling(node, own) for own in hessians], axis=1)
         telling /= sides.statistics[:, 1]
-        models = (left, right)
-        return Contrast(
-            difference, np.concatenate(weights, axis=1), models, taken, np.minimum(telling, 1.0)
-        )
+        taken = np.stack([n_left, n_right], axis=1)
+        return Contrast(differences, weights, (left, right), taken, np.minimum(telling, 1.0))
 
-    def _telling(self, node: NodeModel, hessian: Floats) -> float:
+    def _differing(
+        self, units: Standardizing, of_left: Floats, of_right: Floats, left: Floats, right: Floats
+    ) -> tuple[Floats, Floats]:
+        """Difference and weights of a ``Contrast``, of parameters that curve together."""
+        whole, size = of_left + of_right, self._layout.n_columns + 1
+        shared = of_left @ pseudo_inverse(whole)
+        n_outputs = len(whole) // size
+        ridge = np.tile(np.append(np.full(size - 1, self._penalty.l2), 0.0), n_outputs)
+        curvature, bounds = of_left - shared @ of_left, np.diagonal(whole)
+        if self.tested is None:
+            axes = root_of_ridge(curvature, ridge, bounds).T
+        else:
+            of_tested = np.tile(np.append(self.tested, False), n_outputs)
+            axes = axes_of_some(curvature, ridge, bounds, of_tested)
+        difference = axes @ (left - shared @ (left + right))
+        of_rows = [self._of_rows(units, own) for own in (axes - axes @ shared, -axes @ shared)]
+        return difference, np.concatenate(of_rows, axis=1)
+
+    def _telling(self, node: NodeModel, hessians: Floats) -> Floats:
         """How much rows weigh, each by what it has to say beside one of an open outcome."""
-        curvatures = np.diagonal(hessian).reshape(node.theta.shape)[:, -1]
-        return float(curvatures.max()) / self._loss.row_curvature
+        curvatures = np.diagonal(hessians, axis1=1, axis2=2)
+        of_intercepts = curvatures.reshape(len(hessians), -1, node.theta.shape[1])[:, :, -1]
+        return np.asarray(of_intercepts.max(axis=1) / self._loss.row_curvature)
 
     def _cautious(
-        self, node: NodeModel, hessian: Floats, slope: Floats
-    ) -> tuple[on_rows.RowModel, float]:
+        self, node: NodeModel, hessians: Floats, slopes: Floats
+    ) -> tuple[on_rows.RowModel, Floats]:
         """A model of one side around which its rows scatter, and how much of that it has taken."""
-        step, n_taken = cautious_step(hessian, slope)
-        theta = node.theta + step.reshape(node.theta.shape)
-        return self._units(node).at_rows(theta), n_taken
+        found = [cautious_step(*own) for own in zip(hessians, slopes, strict=True)]
+        steps = np.array([step for step, _ in found])
+        theta = node.theta + steps.reshape(node.theta.shape)
+        return self._units(node).at_rows(theta), np.array([taken for _, taken in found])
 
-    def _of_rows(self, units: Standardizing, directions: Floats, node: NodeModel) -> Floats:
+    def _of_rows(self, units: Standardizing, directions: Floats) -> Floats:
         """Linear functions of gradients in a node's units, as functions of those of its rows."""
-        n_outputs, size = node.theta.shape
+        size = self._layout.n_columns + 1
         own = units.at_rows(directions.reshape(-1, size))
         weights = np.column_stack([own.coef, own.intercept])
+        n_outputs = directions.shape[1] // size
         return weights.reshape(len(directions), n_outputs * weights.shape[1])
 
     def at_rows(self, model: NodeModel) -> on_rows.RowModel:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ class HessianUse(Enum):
     RENEW = "at every step"
     KEEP = "far from the minimum, or when the old one no longer makes good progress"
     CONSTANT = "once"
+    LEARN = "far from the minimum; then steps tell what it lacks"
 
 
 _MAX_ROUNDS = 200
@@ -52,7 +54,12 @@ _STALE = 0.25
 # Decrease that may be left, relative to the objective at the start, when a model is fitted; looser
 # where passes over the rows are dear, which is where there are many of them. The last step is
 # taken unseen.
-_TIGHT = {HessianUse.RENEW: 1e-12, HessianUse.KEEP: 1e-8, HessianUse.CONSTANT: 1e-12}
+_TIGHT = {
+    HessianUse.RENEW: 1e-12,
+    HessianUse.KEEP: 1e-8,
+    HessianUse.CONSTANT: 1e-12,
+    HessianUse.LEARN: 1e-11,
+}
 # A step may leave ten times the share that the one before it left.
 _SAFETY = 0.1
 # Predicted decrease, per column, that is not worth another dear Hessian: chance alone makes half a
@@ -112,6 +119,12 @@ class Penalty:
         squares = 0.5 * self.l2 * float(distance @ distance)
         return squares + self.l1 * float(np.abs(theta[:, :-1]).sum()) if self.l1 else squares
 
+    def slope(self, theta: Floats, gradient: Floats) -> Floats:
+        """The gradient of the loss with that of the squares."""
+        out = gradient.copy()
+        out[:, :-1] += self.l2 * self.distance(theta)
+        return out
+
     def distance(self, theta: Floats) -> Floats:
         """How far the weights are from where the penalty pulls them."""
         weights = theta[:, :-1]
@@ -126,6 +139,26 @@ class Sums:
     gradient: Floats
     hessian: Floats | None
     pearson: float = 0.0
+
+
+class Quadratic(Protocol):
+    """What is known of how the penalized loss of a node curves."""
+
+    @property
+    def is_well_conditioned(self) -> bool:
+        """Whether rounding does not matter in a step, and it leads to the minimum."""
+
+    def step(self, theta: Floats, gradient: Floats) -> tuple[Floats, float]:
+        """The change that minimizes the quadratic model, and the decrease it predicts."""
+
+    def saw(self, change: Floats, slope_change: Floats) -> None:
+        """Take note of how the slope of the penalized loss changed along a step."""
+
+    def shrinkage(self) -> Floats:
+        """For every direction of the parameters, the share that the penalty leaves of it."""
+
+    def loss_change(self, gradient: Floats, change: Floats) -> float:
+        """What the quadratic model says of the loss alone, without the penalty."""
 
 
 class QuadraticModel:
@@ -148,9 +181,7 @@ class QuadraticModel:
 
     def step(self, theta: Floats, gradient: Floats) -> tuple[Floats, float]:
         """The change that minimizes the quadratic model, and the decrease it predicts."""
-        slope = gradient.copy()
-        slope[:, :-1] += self._penalty.l2 * self._penalty.distance(theta)
-        slope = slope.ravel()[self._active]
+        slope = self._penalty.slope(theta, gradient).ravel()[self._active]
         change = np.zeros(theta.size)
         if self._factor is not None:
             solved = -self._factor.solve(slope)
@@ -159,6 +190,16 @@ class QuadraticModel:
             solved, predicted = self._constrained_step(theta.ravel()[self._active], slope)
         change[self._active] = solved
         return change.reshape(self._shape), predicted
+
+    def saw(self, change: Floats, slope_change: Floats) -> None:
+        """Nothing is learned from steps: the Hessian says it all."""
+
+    def solved(self, slope: Floats) -> Floats:
+        """The inverse of the matrix times a slope; for a smooth penalty."""
+        assert self._factor is not None
+        out = np.zeros(slope.size)
+        out[self._active] = self._factor.solve(slope.ravel()[self._active])
+        return out.reshape(self._shape)
 
     @property
     def is_well_conditioned(self) -> bool:
@@ -343,8 +384,12 @@ class NewtonFit:
         penalty: Penalty,
         hessian_use: HessianUse,
         choose_penalty: Callable[[Penalty, Sums], Penalty] | None = None,
+        quadratic: Callable[[Floats, Penalty], Quadratic] = QuadraticModel,
     ) -> None:
-        """``choose_penalty`` may change the penalty when the sums at the start are known."""
+        """``choose_penalty`` may change the penalty when the sums at the start are known.
+
+        ``quadratic`` makes a model of the loss of a Hessian.
+        """
         self.theta = start
         self.is_done = False
         self.loss = np.nan
@@ -353,7 +398,9 @@ class NewtonFit:
         self._use = hessian_use
         self.penalty = penalty
         self._choose_penalty = choose_penalty
-        self._quadratic: QuadraticModel | None = None
+        self._model_of = quadratic
+        self._quadratic: Quadratic | None = None
+        self._gradient = np.zeros_like(start)
         self._objective = np.inf
         self._scale = 0.0
         self._step = np.zeros_like(start)
@@ -377,11 +424,22 @@ class NewtonFit:
         has_moved = trial is not self.theta
         if has_moved:
             self._is_promising = self._objective - objective > _PROMISING * self._predicted
+        before = self.theta, self._gradient
         self.theta, self.loss, self._objective = trial, sums.loss, objective
+        self._gradient = sums.gradient
         if sums.hessian is not None:
-            self._quadratic = QuadraticModel(sums.hessian, self.penalty)
+            self._quadratic = self._model_of(sums.hessian, self.penalty)
             self.pearson = sums.pearson
+        elif has_moved:
+            self._learn(*before)
         self._advance(sums.gradient, sums.hessian is not None, has_moved)
+
+    def _learn(self, theta: Floats, gradient: Floats) -> None:
+        """Let the quadratic model know how the slope has changed since the point before."""
+        if self._use is HessianUse.LEARN:
+            assert self._quadratic is not None
+            here = self.penalty.slope(self.theta, self._gradient)
+            self._quadratic.saw(self.theta - theta, here - self.penalty.slope(theta, gradient))
 
     def _is_sufficient(self, objective: float) -> bool:
         rounding = 1e-14 * abs(self._objective)
@@ -404,6 +462,8 @@ class NewtonFit:
             and not is_fresh
             and (self._length < 1 or self._predicted > _STALE * before)
         )
+        if self._use is HessianUse.LEARN:
+            is_stale = is_stale and self._length < 1
         enough = _TIGHT[self._use] * self._scale
         if self._use is HessianUse.KEEP:
             enough /= len(self.theta) ** 2  # what is left may be that of the rarest of many classes
@@ -426,7 +486,7 @@ class NewtonFit:
             self.request = (trial, self._wants_hessian())
 
     def _wants_hessian(self) -> bool:
-        if self._use is HessianUse.KEEP:
+        if self._use in (HessianUse.KEEP, HessianUse.LEARN):
             return self._predicted > _FAR * self._scale
         return self._use is HessianUse.RENEW
 

@@ -36,12 +36,18 @@ def with_best_alpha(
     """The penalty with the strength that the criterion prefers, from the sums at ``theta``."""
     assert sums.hessian is not None
     n_outputs, size = theta.shape
-    hessian = sums.hessian.reshape(n_outputs * size, -1)
-    is_intercept = np.tile(np.arange(size) == size - 1, n_outputs)
-    curvature, rotation, slope, gained = _without_intercepts(
-        hessian, sums.gradient.ravel(), is_intercept
-    )
-    distance = rotation.T @ penalty.distance(theta).ravel()
+    hessians = sums.hessian
+    if not loss.is_apart:
+        hessians = hessians.reshape(1, n_outputs * size, -1)
+    is_intercept = np.tile(np.arange(size) == size - 1, n_outputs // len(hessians))
+    distances = penalty.distance(theta).reshape(len(hessians), -1)
+    slopes = sums.gradient.reshape(len(hessians), -1)
+    parts = [
+        _without_intercepts(*own, is_intercept)
+        for own in zip(hessians, slopes, distances, strict=True)
+    ]
+    curvature, slope, distance = (np.concatenate(own) for own in list(zip(*parts, strict=True))[:3])
+    gained = sum(own[3] for own in parts)
 
     in_rows = np.append(STRENGTHS, _WEAKER) if loss.is_quadratic else STRENGTHS
     strengths = in_rows * loss.row_curvature
@@ -84,12 +90,12 @@ def _price(n_parameters: Floats, weight: float) -> Floats:
 
 
 def _without_intercepts(
-    hessian: Floats, gradient: Floats, is_intercept: NDArray[np.bool_]
+    hessian: Floats, gradient: Floats, distance: Floats, is_intercept: NDArray[np.bool_]
 ) -> tuple[Floats, Floats, Floats, float]:
     """The problem of the weights alone, each time with the best intercepts, in its main axes.
 
-    Returns curvatures and directions of the axes, the slopes along them, and how far the loss
-    falls by the intercepts alone.
+    Returns curvatures of the axes, slopes and distances along them, and how far the loss falls by
+    the intercepts alone.
     """
     weights = ~is_intercept
     inner = _pseudo_inverse(hessian[np.ix_(is_intercept, is_intercept)])
@@ -98,7 +104,7 @@ def _without_intercepts(
     left = hessian[np.ix_(weights, weights)] - mixed @ hessian[np.ix_(is_intercept, weights)]
     curvature, rotation = np.linalg.eigh(left)
     gained = 0.5 * float(gradient[is_intercept] @ inner @ gradient[is_intercept])
-    return np.maximum(curvature, 0.0), rotation, rotation.T @ slope, gained
+    return np.maximum(curvature, 0.0), rotation.T @ slope, rotation.T @ distance, gained
 
 
 def _pseudo_inverse(matrix: Floats) -> Floats:

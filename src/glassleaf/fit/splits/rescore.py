@@ -130,6 +130,9 @@ def _first_significant(
     If there is none, that with the smallest p-value. Each round tests one candidate of all nodes
     that have not found theirs.
     """
+    if loss.is_apart:
+        loose = models.loosened([own.node for own in nodes], [own.model for own in nodes])
+        nodes = [replace(own, model=model) for own, model in zip(nodes, loose, strict=True)]
     chosen: list[Sides | None] = [None] * len(nodes)
     for rank in range(max(map(len, ranked), default=0)):
         waiting = [
@@ -203,8 +206,8 @@ def _best_sides(
 
 
 def _gain_of_tested(models: LinearModels, model: NodeModel, sides: on_rows.SegmentSums) -> float:
-    difference = models.contrast(model, sides).difference
-    return 0.5 * float(difference @ difference)
+    found = models.contrast(model, sides).difference
+    return 0.5 * sum(float(own @ own) for own in found)
 
 
 def _likelihood_chance(models: LinearModels, loss: Loss, node: Shortlist, sides: Sides) -> float:

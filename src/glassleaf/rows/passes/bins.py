@@ -49,7 +49,7 @@ def set_newton_residuals(rows: Rows, task: ResidualsTask) -> None:
     start, stop = rows.span_of(task)
     weight, n_outputs = rows.weight[start:stop], len(task.model.intercept)
     _, slope, packed = derivatives(rows, start, stop, task.model, task.loss, with_hessian=True)
-    own = packed[:, np.equal(*np.tril_indices(n_outputs))]
+    own = packed if task.loss.is_apart else packed[:, np.equal(*np.tril_indices(n_outputs))]
     rows.vectors[start:stop] = 0.0  # there may be room for more
     rows.vectors[start:stop, :n_outputs] = slope * weight[:, None]
     rows.vectors[start:stop, -1] = weight * own.mean(axis=1)

@@ -43,7 +43,7 @@ class ModelSums:
     """Sums over a node's rows at given parameters; the last column is the constant 1.
 
     The Hessian is given as one matrix for every pair of outputs, (0, 0), (1, 0), (1, 1) and so on,
-    of which the lower triangle counts.
+    or for every output if these are apart (see ``Loss.is_apart``); the lower triangle counts.
     """
 
     loss: float
@@ -82,14 +82,22 @@ def derivatives(
     loss: Loss,
     with_hessian: bool = False,
 ) -> tuple[Floats, Floats, Floats]:
-    """Loss, slope (rows, outputs) and packed curvature (rows, pairs of outputs) of some rows."""
+    """Loss, slope (rows, outputs) and packed curvature (rows, matrices) of some rows."""
     n_outputs = len(model.intercept)
     raw = raw_prediction(rows, start, stop, model)
     given = raw.ravel() if n_outputs == 1 else raw
+    if with_hessian and loss.is_apart:
+        return loss.derivatives_apart(rows.target[start:stop], given)
     value, slope, curvature = loss.derivatives(rows.target[start:stop], given, with_hessian)
-    n_pairs = n_outputs * (n_outputs + 1) // 2 if with_hessian else 0
-    packed = curvature.reshape(stop - start, n_pairs) if with_hessian else np.zeros((0, 0))
+    shape = (stop - start, n_matrices(loss))
+    packed = curvature.reshape(shape) if with_hessian else np.zeros((0, 0))
     return value, slope.reshape(stop - start, n_outputs), packed
+
+
+def n_matrices(loss: Loss) -> int:
+    """How many matrices a Hessian consists of: one for every pair of outputs, or for every one."""
+    n_outputs = loss.n_outputs
+    return n_outputs if loss.is_apart else n_outputs * (n_outputs + 1) // 2
 
 
 class ModelTask(NamedTuple):
@@ -111,13 +119,12 @@ def hessian_work(rows: Rows, loss: Loss) -> float:
     """Work of a row in a Hessian."""
     sparse = rows.n_entries * (rows.n_entries / 2 + rows.n_dense)
     one = _PRODUCT_WORK * rows.n_dense**2 + _SPARSE_PRODUCT_WORK * sparse
-    return one * loss.n_outputs * (loss.n_outputs + 1) / 2
+    return one * n_matrices(loss)
 
 
 def matrix_work(rows: Rows, loss: Loss) -> float:
     """Work of a Hessian however few rows it has: to clear, complete and add its numbers."""
-    n_numbers = (rows.n_kept + 1) ** 2 * loss.n_outputs * (loss.n_outputs + 1) / 2
-    return _NUMBER_WORK * n_numbers
+    return _NUMBER_WORK * (rows.n_kept + 1) ** 2 * n_matrices(loss)
 
 
 def _row_work(rows: Rows, task: ModelTask) -> float:
@@ -148,7 +155,7 @@ def sums_of_rows(
         return ModelSums(value, gradient, None)
     if loss.n_outputs == 1:
         hessian = _gram(*here, curvature[:, 0] * rows.weight[start:stop])[None]
-    elif is_ours:
+    elif is_ours and not loss.is_apart:
         hessian = _hessian_of_shares(*here, curvature, loss.n_outputs)
     else:
         hessian = _grams(*here, curvature, np.arange(curvature.shape[1]))
@@ -192,7 +199,7 @@ def _sums_in_one_kernel(
     n_outputs = loss.n_outputs
     gradient = np.empty((n_outputs, rows.n_kept + 1))
     n_curved = stop - start if with_hessian else 0
-    curvature = np.empty((n_curved, n_outputs * (n_outputs + 1) // 2))
+    curvature = np.empty((n_curved, n_matrices(loss)))
     given = (rows.dense, *rows.sparse.arrays, rows.target, rows.weight, *model, FAR_WRONG)
     value = _KERNEL_OF_LOSS[type(loss)](*given, start, stop, gradient, curvature)
     return value, gradient, curvature, 0.0
@@ -281,21 +288,34 @@ def _put_dense(gram: Floats, of_dense: Floats) -> None:
 
 
 def gradient_products(rows: Rows, start: int, stop: int, model: RowModel, loss: Loss) -> Floats:
-    """Sum of the outer products of the rows' gradients by all parameters, output by output."""
+    """Sum of the outer products of the rows' gradients by all parameters, output by output.
+
+    It is one matrix, or one for every output if these are apart.
+    """
     n_outputs, size = loss.n_outputs, rows.n_kept + 1
     weight = rows.weight[start:stop]
     _, slope, _ = derivatives(rows, start, stop, model, loss)
     if n_outputs == 1:
         with np.errstate(over="ignore"):  # of a count that a long step led far astray
             squares = (slope[:, 0] * weight) ** 2
-        return _symmetric(_gram(rows, start, stop, squares))
+        return _symmetric(_gram(rows, start, stop, squares))[None]
+    if loss.is_apart:
+        grams = _grams(rows, start, stop, slope**2 * weight[:, None], np.arange(n_outputs))
+        return np.array([_symmetric(gram) for gram in grams])
     first, second = np.tril_indices(n_outputs)
     squares = slope[:, first] * slope[:, second] * weight[:, None]  # times the weight once more
     grams = _grams(rows, start, stop, squares, np.arange(len(first)))
     out = np.empty((n_outputs, size, n_outputs, size))
     for gram, one, other in zip(map(_symmetric, grams), first, second, strict=True):
         out[one, :, other] = out[other, :, one] = gram
-    return out.reshape(n_outputs * size, -1)
+    return out.reshape(1, n_outputs * size, -1)
+
+
+def residual_products(rows: Rows, start: int, stop: int, model: RowModel, loss: Loss) -> Floats:
+    """Sums of the products of two outputs' residuals: (outputs, outputs)."""
+    _, slope, _ = derivatives(rows, start, stop, model, loss)
+    slope *= rows.weight[start:stop, None]
+    return np.asarray(np.dot(slope.T, slope))
 
 
 def _symmetric(lower: Floats) -> Floats:

@@ -2,7 +2,8 @@
 
 A row's vector has its gradient in the first half if the row is on the left, in the second half if
 it is on the right, and zeros in the other. A half holds all columns of the first output and its
-constant, then those of the next. So a sum over either side is linear in these vectors.
+constant, then those of the next. So a sum over either side is linear in these vectors. Outputs that
+are apart have a vector each.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from glassleaf.rows.passes.models import (
     gradient_products,
     hessian_work,
     matrix_work,
+    residual_products,
 )
 from glassleaf.rows.passes.segments import COPY_WORK
 from glassleaf.rows.slices import in_slices
@@ -45,13 +47,22 @@ _CHUNK_ROWS = 4_096
 
 @dataclass(frozen=True)
 class Scatter:
-    """Sum of the outer products of vectors, and how many of these reach the left and the right."""
+    """Sum of the outer products of vectors, and how many of these reach the left and the right.
+
+    There is one matrix of products, or one for every output if these are apart; ``between`` are
+    then the products of two outputs' residuals.
+    """
 
     products: Floats
+    between: Floats
     count: Floats
 
     def __add__(self, other: Scatter) -> Scatter:
-        return Scatter(self.products + other.products, self.count + other.count)
+        return Scatter(
+            self.products + other.products,
+            self.between + other.between,
+            self.count + other.count,
+        )
 
 
 class ScatterTask(NamedTuple):
@@ -76,27 +87,31 @@ def _slice_work(rows: Rows, task: ScatterTask) -> float:
 def row_scatter(rows: Rows, task: ScatterTask) -> Scatter:
     """How the vectors of rows scatter."""
     start, places = _sides(rows, task)
-    size = task.loss.n_outputs * (rows.n_kept + 1)
-    products = np.zeros((2 * size, 2 * size))
+    n_apart, size = _shape(rows, task.loss)
+    products, between = np.zeros((n_apart, 2 * size, 2 * size)), np.zeros((n_apart, n_apart))
     for half, (own_places, model) in enumerate(zip(places, task.models, strict=True)):
         own = copy_rows(rows, start, own_places)
         here = slice(half * size, (half + 1) * size)
-        products[here, here] = gradient_products(own, 0, len(own_places), model, task.loss)
-    return Scatter(products, np.array([len(own) for own in places], dtype=np.float64))
+        products[:, here, here] = gradient_products(own, 0, len(own_places), model, task.loss)
+        if task.loss.is_apart:
+            between += residual_products(own, 0, len(own_places), model, task.loss)
+    return Scatter(products, between, np.array([len(own) for own in places], dtype=np.float64))
 
 
 def group_scatter(rows: Rows, task: ScatterTask) -> Scatter:
     """How the sums of the vectors of groups of rows scatter. All rows of a group are here."""
     assert rows.group is not None
     start, places = _sides(rows, task)
-    size = task.loss.n_outputs * (rows.n_kept + 1)
+    n_apart, size = _shape(rows, task.loss)
     place = np.concatenate(places)
     half = np.repeat([0, 1], [len(own) for own in places])
     order = np.argsort(rows.group[start + place], kind="stable")
     place, half = place[order], half[order]
-    found = Scatter(np.zeros((2 * size, 2 * size)), np.zeros(2))
+    found = Scatter(
+        np.zeros((n_apart, 2 * size, 2 * size)), np.zeros((n_apart, n_apart)), np.zeros(2)
+    )
     for here, first_rows in _chunks(rows.group[start + place]):
-        vectors = np.zeros((len(half[here]), 2, size))
+        vectors = np.zeros((len(half[here]), 2, n_apart * size))
         for side, model in enumerate(task.models):
             own = half[here] == side
             vectors[own, side] = _gradients(
@@ -104,8 +119,21 @@ def group_scatter(rows: Rows, task: ScatterTask) -> Scatter:
             )
         sums = np.add.reduceat(vectors.reshape(len(vectors), -1), first_rows)
         reached = [np.maximum.reduceat(half[here] == side, first_rows).sum() for side in (0, 1)]
-        found += Scatter(sums.T @ sums, np.array(reached, dtype=np.float64))
+        by_output = sums.reshape(-1, 2, n_apart, size).transpose(2, 0, 1, 3)
+        residuals = by_output[:, :, :, -1].reshape(n_apart, -1)
+        own_sums = by_output.reshape(n_apart, -1, 2 * size)
+        found += Scatter(
+            np.matmul(own_sums.transpose(0, 2, 1), own_sums),
+            residuals @ residuals.T,
+            np.array(reached, dtype=np.float64),
+        )
     return found
+
+
+def _shape(rows: Rows, loss: Loss) -> tuple[int, int]:
+    """How many vectors a row has, and how many numbers a half of each."""
+    size = rows.n_kept + 1
+    return (loss.n_outputs, size) if loss.is_apart else (1, loss.n_outputs * size)
 
 
 def _sides(rows: Rows, task: ScatterTask) -> tuple[int, tuple[Places, Places]]:
