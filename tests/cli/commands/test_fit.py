@@ -171,6 +171,25 @@ def test_dates_of_text_and_parquet_give_the_same_model(call: Call, kind: str) ->
         np.testing.assert_allclose(pd.read_csv("found.csv")["prediction"], expected, rtol=1e-12)
 
 
+def test_later_rows_are_for_the_test(call: Call) -> None:
+    X, y = dated.table("date", 400)
+    X.assign(y=y, other=X["when"]).to_csv("t.csv", index=False)
+    given = ("fit", "t.csv", "--target", "y", *QUICK, "--test-after", "2016-01-01")
+    assert "dates are in when, other" in call(*given, code=2).stderr
+    found = call(*given, "--time-column", "other", "--drop", "other", "--json")
+    later = (X["when"] >= "2016-01-01").to_numpy()
+    model = glassleaf.load("model.json")
+    assert model.tree_.n_samples[0] == (~later).sum()
+    assert json.loads(found.stdout)["test_rows"] == later.sum()
+    assert "8 rows without 'other' are not for the test" in found.stderr
+    assert (
+        "no row is of that day" in call(*given[:-1], "2030-01-01", "--drop", "other", code=1).stderr
+    )
+    assert "is no date" in call(*given[:-1], "soon", code=2).stderr
+    assert "choose one" in call(*given, "--test-size", "0.2", code=2).stderr
+    assert "--no-stream" in call("fit", ".", *given[2:], code=2).stderr
+
+
 def test_a_cell_that_is_no_date_is_a_bad_cell(call: Call) -> None:
     X, y = dated.table("date", 200)
     texts = dated.texts(X)

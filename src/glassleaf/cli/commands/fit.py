@@ -135,6 +135,22 @@ def fit(
             rich_help_panel=_TESTS,
         ),
     ] = None,
+    test_after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE",
+            help="Rows of this day and later ones are for a test, the earlier ones for the fit.",
+            rich_help_panel=_TESTS,
+        ),
+    ] = None,
+    time_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Column of dates for --test-after. Default: the only one. It may be dropped.",
+            rich_help_panel=_TESTS,
+        ),
+    ] = None,
     test: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="File of rows for a test.", rich_help_panel=_TESTS),
@@ -205,6 +221,8 @@ def fit(
             options=ReadOptions(delimiter, encoding, decimal, tuple(missing or ()), on_error),
             exposure=exposure,
             offset=offset,
+            test_after=test_after,
+            time_column=time_column,
         ),
         tree=fitting.TreeOptions(
             leaves=leaves,

@@ -24,6 +24,7 @@ from glassleaf.cli.output.scores import Score, all_scores
 from glassleaf.cli.reading.leaks import leaks
 from glassleaf.cli.reading.model_rows import LabeledRows, labeled_rows, written_like
 from glassleaf.cli.reading.profiles import DataProfile
+from glassleaf.cli.reading.times import check_day
 from glassleaf.cli.reading.training_data import DataRequest, TrainingData, load_training
 from glassleaf.cli.screen import note
 
@@ -103,8 +104,15 @@ def task_of(task: Task | None, exposure: str | None, offset: str | None) -> Task
 
 def check(request: FitRequest) -> None:
     """Find errors of the call before the data are read."""
-    if request.test_size is not None and request.test is not None:
-        raise CallError("--test-size and --test: choose one of the two.")
+    asked = {"--test-size": request.test_size, "--test": request.test,
+             "--test-after": request.data.test_after}  # fmt: skip
+    named = [option for option, given in asked.items() if given is not None]
+    if len(named) > 1:
+        raise CallError(f"{named[0]} and {named[1]}: choose one of the two.")
+    if request.data.test_after is not None:
+        check_day(request.data.test_after)
+    elif request.data.time_column is not None:
+        raise CallError("--time-column says where --test-after looks; give that, too.")
     if request.folds == 1:
         raise CallError("--folds 1: cross-validation needs at least 2; 0 turns it off.")
     for path in filter(None, (request.output, request.report)):
@@ -221,6 +229,8 @@ def _test_rows(
     loaded: TrainingData, request: FitRequest
 ) -> tuple[NDArray[np.intp] | None, NDArray[np.intp] | None]:
     """Rows to fit and rows to test. None stands for all rows, and for no test."""
+    if loaded.is_test is not None:
+        return np.flatnonzero(~loaded.is_test), np.flatnonzero(loaded.is_test)
     if not request.test_size:
         return None, None
     strata = loaded.y if loaded.profile.task is Task.classification else None

@@ -99,6 +99,11 @@ def _run(request: FitRequest) -> None:
             f"--folds {request.folds}: streamed rows are not cross-validated. Every fold would read"
             " all rows again. Set rows aside: --test-size 0.1"
         )
+    if request.data.test_after is not None:
+        raise CallError(
+            "--test-after: streamed rows are set aside by chance only, --test-size 0.1. Or fit rows"
+            " in memory: --no-stream; or put the later rows in a file of their own: --test FILE"
+        )
     with passes_shown() as say:
         rows = open_rows(request.data.path)
         streamed = profile_rows(

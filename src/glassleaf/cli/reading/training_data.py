@@ -21,6 +21,7 @@ from glassleaf.cli.reading.infer import (
 )
 from glassleaf.cli.reading.profiles import DataProfile, DroppedColumn, TargetProfile, UsedColumn
 from glassleaf.cli.reading.source import Chunk, Source, note_unusable
+from glassleaf.cli.reading.times import is_from, only_dates
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class DataRequest:
     options: ReadOptions
     exposure: str | None = None
     offset: str | None = None
+    test_after: str | None = None
+    time_column: str | None = None
 
     @property
     def known(self) -> dict[str, str]:
@@ -53,6 +56,7 @@ class TrainingData:
     y: NDArray[Any]
     weight: Floats | None
     profile: DataProfile
+    is_test: NDArray[np.bool_] | None = None  # rows from a day on
 
 
 def load_training(request: DataRequest) -> TrainingData:
@@ -77,7 +81,7 @@ def load_training(request: DataRequest) -> TrainingData:
 
 def check_names(request: DataRequest, known: Sequence[str], source: str) -> None:
     """Check that the columns exist that the call names."""
-    for name in (request.target, request.weight, *request.known.values()):
+    for name in (request.target, request.weight, request.time_column, *request.known.values()):
         if name is not None and name not in known:
             raise no_column(name, known, source)
     for option, given in (
@@ -103,11 +107,13 @@ def _training_data(whole: Chunk, source: Source, request: DataRequest) -> Traini
     columns, dropped = _columns(whole, source, request)
     note_unusable(source.problems, pa.table(outcome), whole.numbers, request.target, request.weight)
     X = pa.table({c.name: _arrow(c) for c in columns})
+    is_test = _is_test(whole, source, request, columns)
     y, bad = target.values, source.problems.settle()
     if bad:
         used = whole.places_without(bad)
         X, y = X.take(used), y.take(used)
         weight = None if weight is None else weight[used]
+        is_test = None if is_test is None else is_test[used]
     if not len(y):
         raise DataError(f"{source.name}: all rows were skipped.")
     labels = target_values(y)
@@ -117,7 +123,17 @@ def _training_data(whole: Chunk, source: Source, request: DataRequest) -> Traini
         source.name, source.names, len(y), source.problems.n_skipped, source.remark,
         target.task, target.why, target.advice, target_profile, columns, dropped,
     )  # fmt: skip
-    return TrainingData(X, labels, weight, found)
+    return TrainingData(X, labels, weight, found, is_test)
+
+
+def _is_test(
+    whole: Chunk, source: Source, request: DataRequest, columns: Sequence[UsedColumn]
+) -> NDArray[np.bool_] | None:
+    """Which rows are for the test by their time, if that was asked for."""
+    if request.test_after is None:
+        return None
+    name = request.time_column or only_dates(columns)
+    return is_from(source.dates(whole, name), request.test_after, name)
 
 
 def _arrow(column: UsedColumn) -> Any:
