@@ -1,3 +1,3 @@
 """The version of glassleaf, in the one place that both the package and its build read."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"

@@ -44,9 +44,13 @@ def _readable(locator):
     return Cache
 
 
-_GIVEN, _IN_TREE, _OF_USER = map(
-    _readable,
-    (caching.UserProvidedCacheLocator, caching.InTreeCacheLocator, caching.UserWideCacheLocator),
+def _locator(name):
+    """How numba finds a place; in its older versions the names begin with an underscore."""
+    return getattr(caching, name, None) or getattr(caching, f"_{name}")
+
+
+_GIVEN, _IN_TREE, _OF_USER = (
+    _readable(_locator(f"{kind}CacheLocator")) for kind in ("UserProvided", "InTree", "UserWide")
 )
 
 

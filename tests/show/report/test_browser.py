@@ -558,3 +558,28 @@ def test_stability_is_a_part_on_request(opened):
     used = [own for own in found.columns if max(own.splits, own.formulas) > 0]
     assert part.locator("tbody tr").count() == len(used)
     assert page.locator("nav a[href='#resampled']").inner_text() == "Stability"
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "scheme"),
+    [("multiclass", 400, "light"), ("squared_error", 1300, "dark"), (None, 1300, "light")],
+)
+def test_nothing_in_the_page_hinders_people(opened, validated, kind, width, scheme):
+    """What axe-core finds of WCAG 2.2, levels A and AA."""
+    axe = needed.module("axe_playwright_python.sync_playwright").Axe()
+    report = validated if kind is None else report_of(kind)[0]
+    page = opened(report, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    levels = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+    found = axe.run(page, options={"runOnly": levels}).response
+    assert len(found["passes"]) > 20
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+
+
+def test_what_the_model_says_comes_first(opened):
+    page = opened(report_of("squared_error")[0], viewport={"width": 1300, "height": 900})
+    assert page.locator("main > section").first.get_attribute("id") == "model"
+    assert page.locator("nav a").first.inner_text() == "Model"
+    assert page.locator("#model .postcard").bounding_box()["y"] < 300
+    whole = opened(report_of("huber, winsor, clamp")[0])
+    first = whole.locator("main > section").first.get_attribute("id")
+    assert first == ("model" if whole.locator("#model").count() else "summary")

@@ -4,7 +4,8 @@ const PARTS = [["summary", "Summary"], ["tree", "Tree"], ["what-if", "What if"],
   ["leaves", "Leaves"], ["features", "Features"], ["gains", "Splits"], ["data", "Data notes"]];
 const isValidated = validationParts(view).length > 0;
 if (isValidated) PARTS.splice(PARTS.findIndex(([id]) => id === "leaves"), 0, ["validation", "Validation"]);
-if (view.steps.length) PARTS.splice(1, 0, ["model", "Model"]);
+/* A model that can be said in words comes first, then its picture, then what it is worth. */
+if (view.steps.length) PARTS.splice(0, 2, ["model", "Model"], ["tree", "Tree"], ["summary", "Summary"]);
 if (view.estimates) PARTS.splice(PARTS.findIndex(([id]) => id === "leaves"), 0, ["estimates", "Coefficients"]);
 if (view.resampled) PARTS.splice(PARTS.findIndex(([id]) => id === "data"), 0, ["resampled", "Stability"]);
 if (view.bends.length) PARTS.splice(PARTS.findIndex(([id]) => id === "what-if"), 0, ["bends", "Bends"]);
@@ -39,10 +40,12 @@ function build() {
   board = treeBoard(view, onLeaf, h("div", {}, h("p", { class: "quiet" }, view.intro.leaf), scaleList(view), panels.element));
   model = modelSection(view, board);
   const whatIf = whatIfSection(view, model.showRow, onLeaf);
-  const header = h("header", {}, h("h1", { title: view.title }, view.title), h("nav", { "aria-label": "Parts" },
+  const header = h("header", {}, h("h1", { title: view.title }, view.title),
+    h("p", { class: "prose" }, view.summary[0]), h("nav", { "aria-label": "Parts" },
     PARTS.map(([id, name]) => h("a", { href: "#" + id }, name)), themeButton()));
-  document.getElementById("report").append(header, h("main", {}, summarySection(view), model.element,
-    section("tree", "The tree", view.intro.tree, board.element),
+  const summary = summarySection(view), tree = section("tree", "The tree", view.intro.tree, board.element);
+  document.getElementById("report").append(header, h("main", {},
+    ...(model.element ? [model.element, tree, summary] : [summary, tree]),
     view.bends.length ? bendSection(view) : null, whatIf.element, scoreSection(view), isValidated ? validationSection(view) : null, view.estimates ? estimateSection(view) : null, leafSection(view, onLeaf), featureSection(view), gainSection(view),
     view.resampled ? resampledSection(view) : null, dataSection(view)),
   h("footer", {}, view.origin + " This page loads nothing from elsewhere."));

@@ -20,15 +20,15 @@ function modelSection(view, board) {
   };
   showStep();
   if (view.steps.length === 1) {
-    return { element: section("model", "The model", view.intro.model, h("div", { class: "panel" }, facts, said)), back: () => {}, showRow: showRow };
+    return { element: section("model", "The model", view.intro.model, h("div", { class: "panel" }, said, facts)), back: () => {}, showRow: showRow };
   }
   const slider = lengthSlider(view.steps, chosen, (k) => {
     place = k;
     board.showStep(view.steps[k]);
     showStep();
   });
-  return { element: section("model", "The model", view.intro.model, h("p", { class: "intro" }, view.intro.steps),
-    h("div", { class: "panel" }, slider.element, facts, said)), back: slider.back, showRow: showRow };
+  return { element: section("model", "The model", view.intro.model,
+    h("div", { class: "panel" }, said, facts, slider.element), h("p", { class: "intro" }, view.intro.steps)), back: slider.back, showRow: showRow };
 }
 
 /* The nodes on the way of a row, its leaf the last. */

@@ -8,7 +8,7 @@ function summarySection(view) {
     h("div", { class: "quiet" }, "95%: " + score.interval),
     h("div", { class: "quiet" }, "constant guess: " + score.baseline)));
   return section("summary", "Summary", view.intro.summary,
-    h("div", { class: "prose" }, view.summary.map((line) => h("p", {}, line))),
+    h("div", { class: "prose" }, view.summary.slice(1).map((line) => h("p", {}, line))),
     h("div", { class: "cards" }, cards));
 }
 
