@@ -18,8 +18,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # All dependencies have wheels, so that no step needs a compiler.
 PIP    := $(BIN)/python -m pip install --quiet --prefer-binary
 
-# Fits, texts, files and commands: what old versions would break first.
-OLDEST := tests/whole/test_oracle.py tests/tables tests/tree tests/cli/test_fit.py
+# Fits of every loss, trees and model files: what old versions would break first.
+OLDEST := tests/tree/test_tree.py tests/tree/test_complexity.py tests/tree/file tests/test_losses.py tests/estimators/test_losses.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint docs wheel test-oldest soak reproduce reproduce-quick clean-kernels clean

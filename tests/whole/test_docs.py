@@ -60,6 +60,14 @@ def test_broken_links_of_the_site_are_found(tmp_path):
     assert check_links.faults(tmp_path) == expected
 
 
+def test_every_page_is_in_a_table_of_contents():
+    pages = (ROOT / "docs").glob("*.md")
+    text = "\n".join(page.read_text("utf-8") for page in pages)
+    contents = " ".join(re.findall(r"^```\{toctree\}(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    missing = {page.stem for page in (ROOT / "docs").glob("*.md")} - set(contents.split())
+    assert missing == {"index"}
+
+
 def test_the_reference_lists_all_public_names():
     listed = set(re.findall(r"^   ([\w.]+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE))
     modules = {"criteria", "export", "losses"}
