@@ -154,7 +154,7 @@ default="from_dtype"
         intercepts, coefficients, places of bends, ranges and limits. The model is then one formula
         for all rows, and at every split what differs; of columns that say nearly the same
         (correlation beyond 0.98), it names the one that comes in first. "auto": as few as lose no
-        more than one standard error, or 0.2 % of what they explain, by cross-validation. None: no
+        more than one standard error, or 0.5 % of what they explain, by cross-validation. None: no
         limit, and a formula of its own in every leaf; also where ``weak_model``, a fixed number of
         ``coef_digits`` or quantiles in ``clamp`` ask for such formulas and ``max_numbers`` is
         "auto".

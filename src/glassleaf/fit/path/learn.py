@@ -39,7 +39,7 @@ _ROUNDS = 4
 # A loss below this share of that of the shortest model is rounding.
 _ROUNDING = 1e-18
 # Shares of what a model explains, and leaves, for which nobody would read more numbers.
-_LITTLE = 0.002
+_LITTLE = 0.005
 _LITTLE_LEFT = 0.02
 
 
@@ -260,7 +260,7 @@ def shortest_good(steps: Sequence[Step]) -> Step:
     """The shortest step whose validated loss is nearly the best.
 
     It is within one standard error, or so near that nobody would read more numbers for it: within a
-    five-hundredth of what the best one explains of the loss of a constant, and a fiftieth of what
+    two-hundredth of what the best one explains of the loss of a constant, and a fiftieth of what
     it leaves.
     """
     best = min(step.validated for step in steps)
