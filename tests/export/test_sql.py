@@ -321,8 +321,8 @@ def test_truth_values_and_mixed_categories(rng):
 
 def test_wrong_arguments_say_what_is_accepted(rng):
     binary, several = zoo.case("binary").model, zoo.case("multiclass").model
-    with pytest.raises(ValueError, match="dialect='mysql'.*duckdb, sqlite, postgresql"):
-        to_sql(binary, dialect="mysql")
+    with pytest.raises(ValueError, match="dialect='db2'.*duckdb, sqlite, postgresql"):
+        to_sql(binary, dialect="db2")
     with pytest.raises(ValueError, match="of=None must be one of the classes: 'größer'"):
         to_sql(several)
     with pytest.raises(ValueError, match="not fitted"):

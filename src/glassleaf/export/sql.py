@@ -1,4 +1,6 @@
-"""The tree as SQL: one expression, or one view, for DuckDB, SQLite and PostgreSQL.
+"""The tree as SQL: one expression, or one view.
+
+DuckDB, SQLite and PostgreSQL are written here, others translated (``dialects``).
 
 A leaf is a sum, the tree a nest of CASE. Where leaves share their formula, that for all rows is
 written once, plus a nest of CASE with what differs. Names and texts are quoted, and nothing of the
@@ -23,6 +25,7 @@ from glassleaf.errors import ExportError, describe
 from glassleaf.export import sql_dates
 from glassleaf.export.broken_lines import added_at, straight_lines
 from glassleaf.export.comments import in_comment
+from glassleaf.export.dialects import NAN, TRANSLATIONS, translated
 from glassleaf.export.limits import portable_model
 from glassleaf.export.sql_dates import DateSql
 from glassleaf.tree.coverage import NotCalibratedError, place_of
@@ -66,7 +69,8 @@ class SqlDialect:
     ignores_case: bool  # of names, quoted or not
     most_nested: int  # CASE within CASE; beyond it, the engine may not read the expression
     dates: DateSql
-    is_strict: bool = False  # a truth value is no number, and a product that underflows an error
+    is_strict: bool = False  # a product that underflows is an error
+    truths_as_text: bool = False  # a truth value is no number
     imports_nothing_as_text: bool = False  # an empty text counts as missing, where none is known
 
     def name(self, text: str) -> str:
@@ -82,6 +86,8 @@ class SqlDialect:
         if isinstance(label, str):
             if "\0" in label:
                 raise ExportError(f"{label!r} contains a NUL character, which SQL cannot write.")
+            if not label and self.engine == "Oracle":
+                raise ExportError("To Oracle an empty text is missing; one is a category here.")
             return "'" + label.replace("'", "''") + "'"
         if isinstance(label, bool):
             return self.booleans[label]
@@ -129,7 +135,34 @@ DIALECTS = {
         most_nested=200,
         dates=sql_dates.POSTGRESQL,
         is_strict=True,
+        truths_as_text=True,
     ),
+}
+
+
+def _translated(
+    engine: str, *, ignores_case: bool = True, most_nested: int = 50, **others: Any
+) -> SqlDialect:
+    """What is written for DuckDB, and then translated."""
+    usual: dict[str, Any] = {"nan": NAN, "booleans": ("FALSE", "TRUE")}
+    return SqlDialect(
+        engine, '"', "DOUBLE", "LEAST", "GREATEST", **(usual | others),
+        ignores_case=ignores_case, most_nested=most_nested, dates=sql_dates.DUCKDB,
+    )  # fmt: skip
+
+
+# T-SQL nests CASE ten levels deep at most; formulas and views add some of their own.
+DIALECTS |= {
+    "snowflake": _translated("Snowflake", ignores_case=False),
+    "bigquery": _translated("BigQuery", truths_as_text=True),
+    "databricks": _translated("Databricks"),
+    "spark": _translated("Spark"),
+    "redshift": _translated("Redshift", is_strict=True),
+    "tsql": _translated("SQL Server 2022", most_nested=5, nan=None, booleans=("0", "1")),
+    "oracle": _translated("Oracle", ignores_case=False, booleans=("0", "1")),
+    "mysql": _translated("MySQL", nan=None),
+    "mariadb": _translated("MariaDB", nan=None),
+    "clickhouse": _translated("ClickHouse", ignores_case=False),
 }
 
 
@@ -150,7 +183,9 @@ def to_sql(
     Parameters
     ----------
     estimator : fitted ModelTreeRegressor or ModelTreeClassifier
-    dialect : {"duckdb", "sqlite", "postgresql"}, default="duckdb"
+    dialect : {"duckdb", "sqlite", "postgresql", "snowflake", "bigquery", "databricks", "spark", \
+            "redshift", "tsql", "oracle", "mysql", "mariadb", "clickhouse"}, default="duckdb"
+        All but the first three need the extra ``sql``.
     table : str, default=None
         With the name of a table: the statement that creates a view of it, with all its columns,
         ``leaf``, ``raw`` (classes: ``raw_0``, ...), and ``prediction``, or ``probability_0``, ...
@@ -167,7 +202,8 @@ def to_sql(
     reasons : int, default=0
         With a table: how many reasons the view names in ``reason_1``, ``reason_2``, ...: the codes
         of the columns that hurt the row most (see ``reason_codes`` of the estimators), or their
-        names where they have none; NULL where fewer columns hurt.
+        names where they have none; NULL where fewer columns hurt. For DuckDB, SQLite and
+        PostgreSQL.
     favorable : class label, "high" or "low", default=None
         What is good for a row, as ``glassleaf.reasons`` takes it.
 
@@ -178,15 +214,28 @@ def to_sql(
     """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={describe(dialect)} must be one of {', '.join(DIALECTS)}.")
-    writer = _Writer(portable_model(estimator), DIALECTS[dialect], _maybe_truths(estimator))
+    own = DIALECTS[dialect]
+    model = portable_model(estimator)
+    writer = _Writer(model, own, _maybe_truths(estimator))
     if interval is not None and table is None:
         raise ExportError("An interval is two columns, and an expression is one: pass table='...'.")
     if reasons and table is None:
         raise ValueError(f"reasons={describe(reasons)} are columns of a view; pass table='...'.")
-    if table is None:
-        return writer.expression(of)
+    if dialect in TRANSLATIONS:
+        _check_translatable(model, own.engine, reasons)
     asked = (whole_number("reasons", reasons, 0) or 0, favorable)
-    return writer.view(table, view, prefix, interval, asked)
+    written = (
+        writer.expression(of) if table is None
+        else writer.view(table, view, prefix, interval, asked)
+    )  # fmt: skip
+    return translated(written, dialect, own.engine) if dialect in TRANSLATIONS else written
+
+
+def _check_translatable(model: PlainModel, engine: str, reasons: int) -> None:
+    has_dates = any(model.columns[column].date is not None for column in model.used)
+    for is_asked, what in ((reasons, "Reasons"), (has_dates, "Dates")):
+        if is_asked:
+            raise ExportError(f"{what} are written for DuckDB, SQLite, PostgreSQL; not {engine}.")
 
 
 def _maybe_truths(estimator: Any) -> set[str]:
@@ -544,7 +593,7 @@ class _Writer:
 
     def _number(self, column: PlainColumn) -> str:
         d, cell = self.dialect, self._cell(column)
-        if d.is_strict and column.name in self.maybe_truths | self._truth_categories:
+        if d.truths_as_text and column.name in self.maybe_truths | self._truth_categories:
             cell = f"REPLACE(REPLACE(CAST({cell} AS TEXT), 'true', '1'), 'false', '0')"
         cell = f"CAST({cell} AS {d.double})"
         return cell if d.nan is None else f"NULLIF({cell}, {d.nan})"

@@ -34,11 +34,21 @@ class Language(StrEnum):
 
 
 class SqlDialect(StrEnum):
-    """The databases that the SQL was tested on."""
+    """The databases that there is SQL for."""
 
     duckdb = "duckdb"
     sqlite = "sqlite"
     postgresql = "postgresql"
+    snowflake = "snowflake"
+    bigquery = "bigquery"
+    databricks = "databricks"
+    spark = "spark"
+    redshift = "redshift"
+    tsql = "tsql"
+    oracle = "oracle"
+    mysql = "mysql"
+    mariadb = "mariadb"
+    clickhouse = "clickhouse"
 
 
 def export(
