@@ -125,25 +125,33 @@ def test_ranges_sparse_are_those_of_the_stored_values(rng, has_values):
             assert high[b, j] == inside.max(initial=-np.inf)
 
 
-# Three features of 3 values and a missing bin: full, with missing values, categorical.
-THREE_FEATURES = (
-    np.array([0, 4, 8]),
-    np.array([3, 3, 3]),
-    np.array([False, False, True]),
-    np.array([False, True, True]),
+# Three features of 3 values and a missing bin: full, with missing values, categorical. And one of 2
+# values, missing ones and two special ones, the first of which does not occur.
+FEATURES = (
+    np.array([0, 4, 8, 12]),
+    np.array([3, 3, 3, 2]),
+    np.array([False, False, True, False]),
+    np.array([0, 1, 0, 2]),
+    np.array([-1, -1, -1, -1, -1, -1, -1, 0, -1, -1, -1, -1, -1, -1, 1, -1, 0]),
 )
+N_BINS = 17
+EMPTY = [3, 15]
 
 
-def sides_of_three_features():
+def sides_of_features():
     """The bins on the left and on the right of every candidate."""
     sides = [({0}, {1, 2}), ({0, 1}, {2}), ({0, 1, 2}, set())]
     for b in range(3):
         numbers, rest = {4 + k for k in range(b + 1)}, {4 + k for k in range(b + 1, 3)}
         sides += [(numbers, rest | {7}), (numbers | {7}, rest)]
-    return sides + [({8 + b}, {8, 9, 10, 11} - {8 + b}) for b in range(4)]
+    sides += [({8 + b}, {8, 9, 10, 11} - {8 + b}) for b in range(4)]
+    for numbers, rest in (({12}, {13}), ({12, 13}, set())):
+        for states in (set(), {16}, {14}, {14, 16}):
+            sides.append((numbers | states, rest | ({14, 16} - states)))
+    return sides
 
 
-SIDES = sides_of_three_features()
+SIDES = sides_of_features()
 
 
 OPERATIONS = [(0, np.sum, 0.0), (1, np.min, np.inf), (2, np.max, -np.inf)]
@@ -151,10 +159,10 @@ OPERATIONS = [(0, np.sum, 0.0), (1, np.min, np.inf), (2, np.max, -np.inf)]
 
 @pytest.mark.parametrize(("operation", "reduce", "nothing"), OPERATIONS, ids=["sum", "min", "max"])
 def test_combine_sides_makes_every_candidate(rng, operation, reduce, nothing):
-    table = rng.normal(size=(12, 2))
-    table[3] = nothing  # the first feature has no missing values
+    table = rng.normal(size=(N_BINS, 2))
+    table[EMPTY] = nothing
     left, right = np.empty((2, len(SIDES), 2))
-    _kernels.combine_sides(table, *THREE_FEATURES, operation, left, right)
+    _kernels.combine_sides(table, *FEATURES, operation, left, right)
     for c, expected in enumerate(SIDES):
         for found, bins in zip((left[c], right[c]), expected, strict=True):
             wanted = reduce(table[sorted(bins)], axis=0) if bins else np.full(2, nothing)
@@ -176,20 +184,25 @@ def standardized_gain(x, weight, slope):
 def test_zscore_gains_are_those_of_standardized_rows(rng, n_outputs):
     n = 60
     bins = np.column_stack(
-        [rng.integers(0, 3, n), 4 + rng.integers(0, 4, n), rng.integers(8, 12, n)]
+        [
+            rng.integers(0, 3, n),
+            4 + rng.integers(0, 4, n),
+            rng.integers(8, 12, n),
+            rng.choice([12, 13, 14, 16], n),
+        ]
     )
     x, weight = rng.normal(size=(n, 4)) + 1, rng.random(n)
     x[bins[:, 0] == 0, 1] = 2.0  # constant on the left of the first candidate
     x[:, 3] = -1.0
     slope = rng.normal(size=(n, n_outputs))
     vectors = np.column_stack([slope, weight])
-    indicator = (bins[:, :, None] == np.arange(12)).any(axis=1)
+    indicator = (bins[:, :, None] == np.arange(N_BINS)).any(axis=1)
     moments = plain_moments(indicator, vectors, x, with_squares=True)
     values = indicator.T @ vectors
     left, right = np.empty((2, len(SIDES), n_outputs + 1))
-    _kernels.combine_sides(values, *THREE_FEATURES, 0, left, right)
+    _kernels.combine_sides(values, *FEATURES, 0, left, right)
     gains = np.zeros(len(SIDES))
-    given = (moments.reshape(12, -1), left, right, *THREE_FEATURES, np.full(4, 1e-10))
+    given = (moments.reshape(N_BINS, -1), left, right, *FEATURES, np.full(4, 1e-10))
     _kernels.zscore_gains(*given, gains)
     for leave_out in range(3):
         is_left_out = np.arange(len(SIDES)) % 3 == leave_out

@@ -65,7 +65,12 @@ def points_of(lines, value):
         return float(named.get(wanted, named["any other"])["points"])
     if value is None:
         return float(lines[-1]["points"])
-    for line in lines[:-1]:
+    special = {
+        float(line["attribute"].split()[1]): line for line in lines if "(" in line["attribute"]
+    }
+    if value in special:
+        return float(special[value]["points"])
+    for line in lines[: -1 - len(special)]:
         above, up_to = (float(line[end]) if line[end] else None for end in ("above", "up_to"))
         if (above is None or value > above) and (up_to is None or value <= up_to):
             return float(line["points"]) + float(line["per_unit"]) * (value - (above or 0.0))

@@ -148,10 +148,19 @@ SETTINGS = {
     "tweedie, exposure beside X": ("tweedie", {"max_numbers": None, "max_depth": 2}),
     "negative_binomial, no split, exposure": ("negative_binomial", {"max_depth": 0}),
     "quantile, limits, offset beside X": ("quantile", {"max_depth": 2}),
+    "special values": ("binary", {}),
+    "poisson, special values, winsor, clamp": ("poisson", {"leaf_transform": "winsor"}),
+    "texts, special values, limits": ("texts", {"max_numbers": None}),
+    "multiclass, special values, curves, rank": (
+        "multiclass",
+        {"leaf_transform": "rank", "clamp": False, "curves": True},
+    ),
 }
 KINDS = list(SETTINGS)
 BENT = [name for name in KINDS if "curves" in name]
 LIMITED = [name for name in KINDS if "limits" in name]
+# Of two columns; and of one in which training saw none.
+SPECIAL = {"*": {-9: "no record", -8: 'it\'s "odd" */ </script>'}, NAMES[3]: {-1e6: "unseen"}}
 
 
 @cache
@@ -159,6 +168,9 @@ def case(name: str) -> Case:
     rng = np.random.default_rng(KINDS.index(name))
     kind, parameters = SETTINGS[name]
     table, score = training_table(rng)
+    if "special" in name:
+        parameters = {"special_values": SPECIAL, **parameters}
+        table, score = with_special(table, score, rng)
     if name in BENT:
         score = score + bend(table) - 1.0
     is_whole = any(word in name for word in ("clamp", "curves, rank", "winsor", "without lines"))
@@ -178,10 +190,23 @@ def case(name: str) -> Case:
     if name == "binary, curves without lines":
         model.model_ = replace(model.model_, tree=without_lines(model.tree_))
     later = later_table(rng)
+    if "special" in name:
+        later, _ = with_special(later, np.zeros(len(later)), rng)
     later = with_known(name, later, rng)
     if name in LIMITED:
         model.model_ = replace(model.model_, tree=with_limits(model, later))
     return Case(model, later, rows_of(later), predicted(model, later), raw_of(model, later))
+
+
+def with_special(table, score, rng):
+    """The table with codes in two columns, and scores that know them."""
+    score = score.copy()
+    for name, codes in ((NAMES[0], {-9: 2.0, -8: -1.0}), (NAMES[2], {-9: -1.5})):
+        for code, added in codes.items():
+            here = rng.random(len(table)) < 0.1
+            table.loc[here, name] = float(code)
+            score[here] += added
+    return table, score
 
 
 def known_beforehand(name, rng, n_rows):

@@ -8,7 +8,7 @@ may run it side by side. Conventions:
   ``block_bins[block_ptr[i]:block_ptr[i + 1]]`` of the block;
 * indices are unsigned where it matters: numba need not test them for being negative;
 * a kernel lies in one file with those it calls, for numba looks only there to see whether what it
-  has compiled is still valid. Exceptions are ``compiling``, ``registers`` and
+  has compiled is still valid. Exceptions are ``compiling``, ``registers``, ``states`` and
   ``trees.interpolate``: after a change of them, ``make clean-kernels`` removes what was compiled.
 """
 

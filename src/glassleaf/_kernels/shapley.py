@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from glassleaf._kernels.compiling import kernel
+from glassleaf._kernels.states import state_of, state_term
 from glassleaf._kernels.trees import sum_hinges
 
 
 @kernel
 def effects(
-    Z, node, coef, mean, shift, low, high, first_term, is_category, missing_term, fill,
-    first_hinge, hinge_at, out,
+    Z, bits, node, coef, mean, shift, low, high, first_term, is_category, missing_term,
+    first_special, special_term, fill, first_hinge, hinge_at, out,
 ):  # fmt: skip
     """What every column adds under the model of one node, relative to its mean there.
 
@@ -25,6 +26,7 @@ def effects(
     first_hinge_term = coef.shape[2] - hinge_at.shape[0]
     for column in range(Z.shape[0]):
         first, missing = first_term[column], missing_term[column]
+        is_special = first_special[column + 1] > first_special[column]
         least, most = low[node, column], high[node, column]
         start, stop = first_hinge[column], first_hinge[column + 1]
         for k in range(coef.shape[1]):
@@ -48,6 +50,14 @@ def effects(
                 z = Z[column, i]
                 value = slope * (min(max(z, least), most) - center) - offset
                 out[column, k, i] = value if z == z else if_missing
+            if is_special:
+                if_number = if_missing - (coef[node, k, missing] if missing >= 0 else 0.0)
+                for i in range(Z.shape[1]):
+                    if state_of(bits[column, i]) > 0:
+                        own = state_term(
+                            bits[column, i], column, missing_term, first_special, special_term
+                        )
+                        out[column, k, i] = if_number + (coef[node, k, own] if own >= 0 else 0.0)
             if stop > start:
                 for i in range(Z.shape[1]):
                     z = Z[column, i]
@@ -61,16 +71,21 @@ def effects(
 
 
 @kernel
-def patterns(X, column, low, high, missing, unknown, first_category, categories, out):
-    """out[i]: which of a leaf's conditions row i meets, one bit each; ``X[column, i]`` is raw."""
+def patterns(X, bits, column, low, high, missing, unknown, first_category, categories, out):
+    """out[i]: which of a leaf's conditions row i meets, one bit each; ``X[column, i]`` is raw.
+
+    ``low`` is NaN for categories; those of a number are its special values.
+    """
     out[:] = 0
     for c in range(column.shape[0]):
         bit = np.int64(1) << np.int64(c)
         at = column[c]
-        if first_category[c] < 0:
+        if low[c] == low[c]:
             for i in range(X.shape[1]):
                 x = X[at, i]
                 holds = (low[c] < x) & (x <= high[c]) if x == x else missing[c]
+                if first_category[c] >= 0 and state_of(bits[at, i]) > 0:
+                    holds = categories[first_category[c] + state_of(bits[at, i]) - 1]
                 out[i] |= bit * np.int64(holds)
         else:
             for i in range(X.shape[1]):

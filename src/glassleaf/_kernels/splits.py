@@ -253,11 +253,16 @@ def fill_complements(sums, n_dense, members, first, total):
 
 
 @kernel
-def combine_sides(table, first_bin, n_values, is_categorical, has_missing, operation, left, right):
+def combine_sides(
+    table, first_bin, n_values, is_categorical, n_groups, group_of_bin, operation, left, right
+):
     """Both sides of every candidate of a block, from the statistics of its bins.
 
     ``operation`` 0 adds, 1 takes the smallest, 2 the largest. Candidates come feature by feature
     and bin by bin; see ``fit.splits.gains`` for which there are. Nothing is ever subtracted.
+
+    The bins of a number's states belong to groups (``group_of_bin``, -1 for none), which go to
+    either side: at every border, bit g of a candidate's number says whether group g goes left.
     """
     nothing = 0.0 if operation == 0 else (np.inf if operation == 1 else -np.inf)
     running, none = np.empty(table.shape[1]), np.empty(table.shape[1])
@@ -265,10 +270,12 @@ def combine_sides(table, first_bin, n_values, is_categorical, has_missing, opera
         none[j] = nothing
     out = 0
     for feature in range(first_bin.shape[0]):
-        first, missing = first_bin[feature], first_bin[feature] + n_values[feature]
-        one_bin = is_categorical[feature]
-        copies = 2 if has_missing[feature] and not one_bin else 1
+        first, one_bin = first_bin[feature], is_categorical[feature]
+        copies = 1 << n_groups[feature]
         n_own = n_values[feature] + 1 if one_bin else n_values[feature]
+        states = np.full((copies, table.shape[1]), nothing)
+        last_bin = first_bin[feature + 1] if feature + 1 < first_bin.shape[0] else table.shape[0]
+        _combine_states(table, first + n_values[feature], last_bin, group_of_bin, operation, states)
         _combine(none, none, operation, running)
         for b in range(n_own):  # forwards: the left sides, or all bins before this one
             c = out + b * copies
@@ -277,20 +284,27 @@ def combine_sides(table, first_bin, n_values, is_categorical, has_missing, opera
                 _combine(running, none, operation, right[c])
             _take_in(running, table[first + b], operation)
             if not one_bin:
-                _combine(running, none, operation, left[c])
-            if copies == 2:
-                _combine(running, table[missing], operation, left[c + 1])
+                for group in range(copies):
+                    _combine(running, states[group], operation, left[c + group])
         _combine(none, none, operation, running)
         for b in range(n_own - 1, -1, -1):  # backwards: all bins after this one
             c = out + b * copies
             if one_bin:
                 _take_in(right[c], running, operation)
             else:
-                _combine(running, none, operation, right[c + copies - 1])
-            if copies == 2:
-                _combine(running, table[missing], operation, right[c])
+                for group in range(copies):
+                    _combine(running, states[copies - 1 - group], operation, right[c + group])
             _take_in(running, table[first + b], operation)
         out += n_own * copies
+
+
+@kernel
+def _combine_states(table, first, last, group_of_bin, operation, out):
+    """out[s]: the statistics of the groups in s, one bit each; states are bins up to ``last``."""
+    for b in range(first, last):
+        for s in range(out.shape[0]):
+            if group_of_bin[b] >= 0 and (s >> group_of_bin[b]) & 1:
+                _take_in(out[s], table[b], operation)
 
 
 @kernel
@@ -318,7 +332,7 @@ def _take_in(total, more, operation):
 
 @kernel
 def zscore_gains(
-    moments, left, right, first_bin, n_values, is_categorical, has_missing, floor, gains
+    moments, left, right, first_bin, n_values, is_categorical, n_groups, group_of_bin, floor, gains
 ):
     """Equation 6 for every candidate of ``combine_sides``, each side in the units of equation 14.
 
@@ -332,10 +346,12 @@ def zscore_gains(
     side, spare = np.empty(width), np.empty(n_columns)
     out = 0
     for feature in range(first_bin.shape[0]):
-        first, missing = first_bin[feature], first_bin[feature] + n_values[feature]
-        one_bin = is_categorical[feature]
-        copies = 2 if has_missing[feature] and not one_bin else 1
+        first, one_bin = first_bin[feature], is_categorical[feature]
+        copies = 1 << n_groups[feature]
         n_own = n_values[feature] + 1 if one_bin else n_values[feature]
+        states = np.zeros((copies, width))
+        last_bin = first_bin[feature + 1] if feature + 1 < first_bin.shape[0] else moments.shape[0]
+        _combine_states(moments, first + n_values[feature], last_bin, group_of_bin, 0, states)
         before = np.zeros((n_own + 1 if one_bin else 0, width))
         running = np.zeros(width)
         for b in range(n_own):
@@ -348,18 +364,23 @@ def zscore_gains(
             _take_in(running, own, 0)
             if gains[c] > -np.inf:
                 gains[c] += _zscore_gain(running, left[c], floor, spare)
-            if copies == 2 and gains[c + 1] > -np.inf:
-                _combine(running, moments[missing], 0, side)
-                gains[c + 1] += _zscore_gain(side, left[c + 1], floor, spare)
+            for group in range(1, copies):
+                if gains[c + group] > -np.inf:
+                    _combine(running, states[group], 0, side)
+                    gains[c + group] += _zscore_gain(side, left[c + group], floor, spare)
         running = np.zeros(width)
         for b in range(n_own - 1, -1, -1):
             c = out + b * copies
             last = c + copies - 1  # where missing values, if there are any, go left
             if gains[last] > -np.inf and not one_bin:
                 gains[last] += _zscore_gain(running, right[last], floor, spare)
-            if gains[c] > -np.inf and (one_bin or copies == 2):
-                _combine(running, before[b] if one_bin else moments[missing], 0, side)
+            if gains[c] > -np.inf and one_bin:
+                _combine(running, before[b], 0, side)
                 gains[c] += _zscore_gain(side, right[c], floor, spare)
+            for group in range(copies - 1):
+                if gains[c + group] > -np.inf:
+                    _combine(running, states[copies - 1 - group], 0, side)
+                    gains[c + group] += _zscore_gain(side, right[c + group], floor, spare)
             _take_in(running, moments[first + b], 0)
         out += n_own * copies
 

@@ -5,20 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from glassleaf._kernels.compiling import kernel
+from glassleaf._kernels.states import state_of, state_term
 
 
 @kernel
 def find_leaves(
-    X, feature, threshold, left, right, missing_left, unknown_left, first_category, categories, out
-):
-    """Leaf of every row of a raw matrix (categories as codes, NaN missing, -1 unknown)."""
+    X, bits, feature, threshold, left, right, missing_left, unknown_left, first_category,
+    categories, out,
+):  # fmt: skip
+    """Leaf of every row of a raw matrix (categories as codes, NaN missing, -1 unknown).
+
+    ``bits`` are those of the matrix, which tell special values apart.
+    """
     for i in range(X.shape[0]):
         node = 0
         while left[node] >= 0:
             x = X[i, feature[node]]
             if np.isnan(x):
-                to_left = missing_left[node]
-            elif first_category[node] < 0:
+                state = state_of(bits[i, feature[node]])
+                if state == 0 or first_category[node] < 0:
+                    to_left = missing_left[node]
+                else:
+                    to_left = categories[first_category[node] + state - 1]
+            elif not np.isnan(threshold[node]):
                 to_left = x <= threshold[node]
             elif x < 0:
                 to_left = unknown_left[node]
@@ -61,8 +70,8 @@ def interpolate_pieces(values, piece, point_x, point_z, out):
 
 @kernel
 def sum_terms(
-    X, nodes, coef, intercept, low, high, first_term, is_category, missing_term, fill,
-    first_hinge, hinge_at, score_low, score_high, out,
+    X, bits, nodes, coef, intercept, low, high, first_term, is_category, missing_term,
+    first_special, special_term, fill, first_hinge, hinge_at, score_low, score_high, out,
 ):  # fmt: skip
     """Raw prediction of every row under the model of its node, straight from the tree's arrays."""
     n_outputs = coef.shape[1]
@@ -75,8 +84,11 @@ def sum_terms(
                 x = X[i, column]
                 term = first_term[column]
                 is_missing = np.isnan(x)
-                if is_missing and missing_term[column] >= 0:
-                    raw += coef[node, k, missing_term[column]]
+                if is_missing:
+                    own = state_term(
+                        bits[i, column], column, missing_term, first_special, special_term
+                    )
+                    raw += coef[node, k, own] if own >= 0 else 0.0
                 if term < 0:
                     continue
                 if not is_category[column]:

@@ -25,6 +25,7 @@ from glassleaf.estimators.outlets import Deployable
 from glassleaf.estimators.reason_codes import check_reason_codes
 from glassleaf.estimators.settings import roles_of, settings_of
 from glassleaf.estimators.signs import warn_of_idle_signs
+from glassleaf.estimators.special_values import with_special
 from glassleaf.explanations.path import PathStep, path_steps
 from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.fit.honest import train_honestly
@@ -37,7 +38,8 @@ from glassleaf.rows.offsets import absorbed
 from glassleaf.rows.passes import WeakModel
 from glassleaf.rows.pieces import check_backend, find_pieces
 from glassleaf.rows.settings import Roles, Settings
-from glassleaf.rows.summarize import Part
+from glassleaf.rows.summarize import Part, coded
+from glassleaf.tables.coded import with_codes
 from glassleaf.tables.content import group_texts, set_aside
 from glassleaf.tables.reading import check_has_rows
 from glassleaf.tables.table import Table, column_name, raw_matrix, select_columns
@@ -85,6 +87,7 @@ class ModelTree(Deployable, BaseEstimator):
     coef_digits: int | Literal["auto"] | None
     honest: float | None
     reason_codes: Mapping[str, tuple[str, str]] | None
+    special_values: Mapping[Any, Mapping[float, str]] | None
     backend: Any
     n_jobs: int | None
     verbose: int
@@ -148,15 +151,15 @@ class ModelTree(Deployable, BaseEstimator):
         if len(used) < len(weight):
             table, y, weight = table.take(used), y[used], weight[used]
         target.loss.check_target(y)
-        names = [column_name(table, j) for j in range(table.n_columns)]
-        check_reason_codes(self.reason_codes, names)
         settings = settings_of(vars(self), target.loss, target.n_classes, group is not None)
         roles = roles_of(vars(self), target.loss, table)
         if isinstance(groups, str):  # who it is says nothing of anybody else
             roles = roles.without(select_columns(table, [groups], "groups"))
-        roles = without_offsets(roles, table, offsets)
+        roles = with_special(self.special_values, without_offsets(roles, table, offsets), table)
+        names = [column_name(table, j) for j in range(table.n_columns)]
+        check_reason_codes(self.reason_codes, names, roles.special)
         part = absorbed(Part(table, y, weight, group=group), offsets, target.loss)
-        return Given(table, part.y, part.weight, roles, settings, group)
+        return Given(with_codes(table, roles.special), part.y, part.weight, roles, settings, group)
 
     def _calibration_rows(
         self, X: Any, groups: Any, exposure: Any = None, offset: Any = None
@@ -208,9 +211,12 @@ class ModelTree(Deployable, BaseEstimator):
         settings = settings_of(vars(self), target.loss, target.n_classes)
         roles = without_offsets(roles_of(vars(self), target.loss, table), table, offsets)
         names = [column_name(table, j) for j in range(table.n_columns)]
-        check_reason_codes(self.reason_codes, names)
+        roles = with_special(self.special_values, roles, table)
+        check_reason_codes(self.reason_codes, names, roles.special)
         if offsets:
             backend.become(absorbed, offsets, target.loss)
+        if any(roles.special):
+            backend.become(coded, roles.special)
         trained = with_offsets(train_on(backend, names, roles, settings), offsets)
         self._own(trained, target, table, roles.signs)
 

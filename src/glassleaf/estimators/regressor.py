@@ -41,9 +41,9 @@ class ModelTreeRegressor(RegressorMixin, ModelTree):
     * size: ``max_depth``, ``max_leaf_nodes``, ``min_samples_leaf``, ``min_gain``,
       ``significance``, ``significance_test``, ``tested_terms``, ``honest``, ``ccp_alpha``
     * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
-    * columns: ``categorical_features``, ``split_features``, ``leaf_features``,
-      ``shared_features``, ``required_features``, ``monotonic_cst``, ``leaf_transform``,
-      ``curves``, ``clamp``
+    * columns: ``categorical_features``, ``special_values``, ``split_features``,
+      ``leaf_features``, ``shared_features``, ``required_features``, ``monotonic_cst``,
+      ``leaf_transform``, ``curves``, ``clamp``
     * readability: ``max_numbers``, ``round_thresholds``, ``coef_digits``, ``reason_codes``
     * resources: ``backend``, ``n_jobs``, ``verbose``, ``random_state``
 
@@ -121,6 +121,10 @@ default="from_dtype"
         categories of a few rows each are learned by heart; a warning names such a column. Of
         columns with more than 50 categories, 1,000 in all are told apart, the most frequent ones;
         the others of a column count as one, and as those that training never saw.
+    special_values : dict or None, default=None
+        Numbers that stand for something else, ``{"x": {-9: "no record"}}``, by column; "*": all
+        numeric columns in which one of them occurs. Each is a value of its own, as "missing" is:
+        splits send it to a side, formulas have a term for it, reasons call it by its word.
     split_features : array-like of names or positions, mask, or None, default=None
         Which columns may split; None: all.
     leaf_features : array-like of names or positions, mask, or None, default=None
@@ -167,7 +171,8 @@ default="from_dtype"
         of the loss all together.
     reason_codes : dict or None, default=None
         Per column name a code and a text, ``{"inquiries": ("R12", "Too many inquiries")}``: what
-        ``reasons``, scorers, SQL and the report call the column where it is a reason.
+        ``reasons``, scorers, SQL and the report call the column where it is a reason. A special
+        value may have its own: ``{"inquiries = no record": ("R13", "No record")}``.
     backend : {"local", "stream", "dask"}, address or distributed.Client, default="local"
         Where the rows are. "local": in memory; a path of Parquet files is streamed. "stream": on
         disk. "dask": on a cluster of processes that lives as long as the fit; or on the one at an
@@ -241,6 +246,7 @@ default="from_dtype"
         category_splits: Literal["subset", "one"] = "subset",
         # columns
         categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        special_values: Mapping[Any, Mapping[float, str]] | None = None,
         split_features: ArrayLike | None = None,
         leaf_features: ArrayLike | None = None,
         shared_features: ArrayLike | None = None,
@@ -280,6 +286,7 @@ default="from_dtype"
         self.max_bins = max_bins
         self.category_splits = category_splits
         self.categorical_features = categorical_features
+        self.special_values = special_values
         self.split_features = split_features
         self.leaf_features = leaf_features
         self.shared_features = shared_features

@@ -206,7 +206,8 @@ def _labels(model: FittedModel, k: int, own: Histogram) -> tuple[str, ...]:
     is_date = column is not None and column.date_unit is not None
     edges = [date_text(edge) if is_date else words.number(edge) for edge in own.edges]
     above = f"> {edges[-1]}" if edges else "all"
-    return (*(f"≤ {edge}" for edge in edges), above, "missing")
+    special = () if column is None else column.codes
+    return (*(f"≤ {edge}" for edge in edges), above, "missing", *special)
 
 
 def _watched(

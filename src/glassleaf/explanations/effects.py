@@ -40,7 +40,7 @@ class Additive:
     def node_effects(self, Z: Floats, node: int) -> Floats:
         """The same for rows of one node, which lie along the last axis; Z is transformed."""
         out = np.empty((len(Z), self.center.shape[1], Z.shape[1]))
-        _kernels.effects(Z, node, *self.arguments, out)
+        _kernels.effects(Z, Z.view(np.uint64), node, *self.arguments, out)
         return out
 
 
@@ -58,20 +58,20 @@ def additive(tree: Tree) -> Additive:
         shift[:, column] = np.einsum("nkt,nt->nk", coef[:, :, fixed], mean[:, fixed])
     arguments = (
         coef, mean, shift, tree.clamp_low, tree.clamp_high,
-        terms.first_term, terms.is_category, terms.missing_term, terms.fill,
+        terms.first_term, terms.is_category, terms.missing_term,
+        terms.first_special, terms.special_term, terms.fill,
         terms.first_hinge, terms.hinge_at,
     )  # fmt: skip
     return Additive(tree, center, arguments)
 
 
 def indicator_terms(tree: Tree, column: int) -> list[int]:
-    """The terms of a column that are 0 or 1: its categories, and "is missing"."""
+    """The terms of a column that are 0 or 1: categories, "is missing" and special values."""
     terms = tree.terms
-    first, missing = int(terms.first_term[column]), int(terms.missing_term[column])
-    found = []
+    first, found = int(terms.first_term[column]), []
     if first >= 0 and terms.is_category[column]:
         found += list(range(first, first + len(tree.columns[column].categories or ())))
-    return found + [missing] * (missing >= 0)
+    return found + terms.state_terms(column)
 
 
 def without_limits(tree: Tree) -> Tree:
@@ -107,14 +107,16 @@ def strengths(tree: Tree) -> Floats:
 
 
 def _number_variance(tree: Tree, coef: Floats, column: int) -> Floats:
-    """Variance of line and hinges together, and twice their covariance with "is missing"."""
+    """Variance of line and hinges together, and twice their covariance with states."""
     terms, mean, spread = tree.terms, tree.record.mean, tree.record.spread
-    own, missing = number_terms(tree, column), int(terms.missing_term[column])
+    own = number_terms(tree, column)
     out: Floats = ((coef[:, :, own] * spread[:, None, own]) ** 2).sum(axis=2)
     for (one, other), together in zip(terms.pairs, tree.record.covariance.T, strict=True):
         if one in own:
             out += 2 * coef[:, :, one] * coef[:, :, other] * together[:, None]
-    if missing >= 0:  # a missing number counts as the mean over all rows, not of the node
+    for missing in terms.state_terms(
+        column
+    ):  # a missing number counts as the mean over all rows, not of the node
         filled = np.clip(terms.fill[column], tree.clamp_low[:, column], tree.clamp_high[:, column])
         away = number_values(tree, column, filled) - mean[:, own]
         moved = (coef[:, :, own] * away[:, None]).sum(axis=2)

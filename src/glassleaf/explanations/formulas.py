@@ -312,7 +312,7 @@ def _term_text(explanation: ModelExplanation, term: Term, held_in: NodeExplanati
     name = words.name(feature.name)
     if term.kind == "missing":
         return f"[{name} is missing]"
-    if term.kind == "category":
+    if term.kind in ("category", "special"):
         return f"[{name} = {words.name(term.category, 24)}]"
     low, high = _held_range(feature, held_in)
     if term.above is None:
@@ -410,7 +410,7 @@ def _ends(feature: Feature, low: float, high: float, digits: int = 6) -> tuple[s
 
 def fills_text(explanation: ModelExplanation) -> str:
     """What missing numbers count as, for features that leaves use and that had some; else empty."""
-    gaps = {term.feature for term in explanation.terms if term.kind == "missing"}
+    gaps = {term.feature for term in explanation.terms if term.kind in ("missing", "special")}
     used = {
         term.feature
         for t, term in enumerate(explanation.terms)
@@ -423,7 +423,8 @@ def fills_text(explanation: ModelExplanation) -> str:
             fill = float(to_raw(np.array(feature.fill), feature.knots))
             digits = _place_digits(feature, fill, 6)
             fills.append(f"{words.name(feature.name)} {value_text(feature, fill, digits)}")
-    return f"A missing number counts as: {', '.join(fills)}." if fills else ""
+    what = "or special number" if any(t.kind == "special" for t in explanation.terms) else "number"
+    return f"A missing {what} counts as: {', '.join(fills)}." if fills else ""
 
 
 def limit_texts(explanation: ModelExplanation) -> list[str]:

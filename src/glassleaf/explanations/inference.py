@@ -26,6 +26,7 @@ from glassleaf.explanations.rows_of_fit import are_rows_of_fit
 from glassleaf.explanations.targets import all_targets
 from glassleaf.losses import Quantile, mean_and_spread
 from glassleaf.tables.content import group_texts, set_aside
+from glassleaf.tables.special import states_of
 from glassleaf.tables.table import Table, raw_matrix
 from glassleaf.tables.targets import class_factors, class_labels, row_groups
 from glassleaf.tree.fitted import FittedModel, linear_model
@@ -269,11 +270,12 @@ def _columns_in(model: FittedModel, lines: Sequence[Line]) -> Ints:
 def _noted(model: FittedModel, lines: Sequence[Line], rows: _Rows) -> _Rows:
     """The rows, and a note on missing values in what is estimated."""
     columns = _columns_in(model, lines)
-    gaps = columns[np.isnan(rows.matrix[:, columns]).any(axis=0)]
+    is_missing = states_of(rows.matrix) == 0
+    gaps = columns[is_missing[:, columns].any(axis=0)]
     if not len(gaps):
         return rows
     names = ", ".join(words.name(model.names[column]) for column in gaps)
-    n_rows = int(np.isnan(rows.matrix[:, gaps]).any(axis=1).sum())
+    n_rows = int(is_missing[:, gaps].any(axis=1).sum())
     note = (
         f"Values of {names} are missing in {n_rows:,} rows. Such a value counts as the mean and"
         " 'is missing', which predicts well but biases the estimates, those of other columns too."
@@ -286,7 +288,7 @@ def _without_gaps(model: FittedModel, lines: Sequence[Line], rows: _Rows) -> _Ro
     """The rows without missing values in the columns that the model uses."""
     tree = model.tree
     columns = np.union1d(_columns_in(model, lines), tree.feature[tree.left != LEAF]).astype(int)
-    whole = np.flatnonzero(~np.isnan(rows.matrix[:, columns]).any(axis=1))
+    whole = np.flatnonzero(~(states_of(rows.matrix)[:, columns] == 0).any(axis=1))
     if not len(whole):
         raise ValueError("missing='complete': no row has all values.")
     n_gone = len(rows.y) - len(whole)

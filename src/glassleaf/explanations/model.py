@@ -47,14 +47,16 @@ class Feature(JsonData):
     """An input column, what the models make of it, and how much it matters.
 
     ``knots`` are the points (x, term) of its transform, None without one. ``fill`` is the term of
-    a missing number. ``low, high``: the range in training, NaN where it is not known. Formulas
-    write ``x - reference`` where zero is far from all values; 0 where it is not.
+    a missing number or of a special value: ``special`` are such values and their words.
+    ``low, high``: the range in training, NaN where it is not known. Formulas write
+    ``x - reference`` where zero is far from all values; 0 where it is not.
     """
 
     name: str
     column: int
     categories: tuple[Any, ...] | None
     knots: tuple[tuple[float, float], ...] | None
+    special: tuple[tuple[float, str], ...]
     fill: float
     low: float
     high: float
@@ -321,6 +323,7 @@ def _features(tree: Tree, strength: Floats) -> tuple[Feature, ...]:
                 knots=None
                 if knots is None
                 else tuple(zip(knots.x.tolist(), knots.z.tolist(), strict=True)),
+                special=column.special,
                 fill=float(tree.terms.fill[j]),
                 low=float(tree.record.low[j]),
                 high=float(tree.record.high[j]),

@@ -15,8 +15,10 @@ from glassleaf.explanations.effects import additive, number_terms, number_values
 from glassleaf.explanations.frames import Listed, flat
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.shapley import Game
+from glassleaf.tables.special import states_of
 from glassleaf.tree.favorable import direction
 from glassleaf.tree.fitted import FittedModel, linear_model
+from glassleaf.tree.plain import special_key
 from glassleaf.tree.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -141,10 +143,11 @@ def reasons(
 
 
 def _coded(reason: Reason, codes: Mapping[str, Sequence[str]]) -> Reason:
-    """The reason with the code and the text of its column."""
-    if reason.feature not in codes:
+    """The reason with the code and the text of its column, or of its special value."""
+    own = codes.get(special_key(reason.feature, str(reason.value))) or codes.get(reason.feature)
+    if own is None:
         return reason
-    code, message = codes[reason.feature]
+    code, message = own
     return replace(reason, code=code, message=message)
 
 
@@ -177,9 +180,9 @@ class _LeafMeans:
             return np.zeros(0)
         of_terms = _relative(np.atleast_2d(tree.coef[leaf]).T, self.output)
         coef, mean = of_terms[term], tree.record.mean[leaf]
-        missing = int(tree.terms.missing_term[column])
-        # The mean of "is missing" has to be made up for.
-        offset = of_terms[missing] * mean[missing] if missing >= 0 else 0.0
+        # The means of "is missing" and of special values have to be made up for.
+        states = tree.terms.state_terms(column)
+        offset = float(of_terms[states] @ mean[states])
         if len(tree.terms.hinges(column)):
             return _zeros_of_broken_line(tree, int(leaf), column, of_terms, offset)
         wanted = np.array([mean[term] + (offset / coef if coef != 0 else 0.0)])
@@ -285,8 +288,11 @@ def _neutral(
 ) -> tuple[float, float | None]:
     """The candidate whose contribution is nearest to zero, and that contribution.
 
-    Of several equally good ones, it is the one nearest to the row's value.
+    Of several equally good ones, it is the one nearest to the row's value. For a special value
+    there is none: it is no number that could be another.
     """
+    if states_of(values[[column]])[0] > 0:
+        return np.nan, None
     candidates = game.candidates(row, column)
     candidates = candidates[~np.isnan(candidates)]
     if is_whole:

@@ -22,7 +22,9 @@ class Condition:
 
     ``missing`` and ``unknown`` say whether a missing value, or a category that training never saw,
     meets it too; ``has_missing`` whether training saw missing values where this was asked.
-    ``excluded`` are the categories that do not meet it, ``digits`` how many its ends are read by.
+    ``special`` are the special values of a number that meet it, by their words; ``seen_special``
+    those that training saw there, whether they meet it or not. ``excluded`` are the categories that
+    do not meet it, ``digits`` how many its ends are read by.
     """
 
     feature: str
@@ -36,6 +38,8 @@ class Condition:
     has_missing: bool = False
     digits: int = _FEW_DIGITS
     date_unit: str | None = None  # of days, the unit in which their ends are dates
+    special: tuple[str, ...] = ()
+    seen_special: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -45,18 +49,38 @@ class Condition:
         '3 < grade ≤ 7'
         >>> Condition("region", 0, categories=("north",), unknown=False, has_missing=True).text
         'region ∈ {north} or missing'
+        >>> Condition("age", 0, 3, special=("refused",), seen_special=("refused",)).text
+        'age > 3 or refused'
         """
         return self.in_words()
 
     def in_words(self, name_length: int = words.NAME_LENGTH) -> str:
         """The same with the feature's name cut to a length."""
         feature = words.name(self.feature, name_length)
-        or_missing = _OR_MISSING if self.missing and self.has_missing else ""
         if self.categories is not None:
-            return self._category_text(feature) + or_missing
+            return self._category_text(feature) + self.states_text
+        return self._number_text(feature)
+
+    @property
+    def states_text(self) -> str:
+        """What else meets it: " or no record or missing"."""
+        or_missing = _OR_MISSING if self.missing and self.has_missing else ""
+        return "".join(f" or {word}" for word in self._special_words) + or_missing
+
+    @property
+    def _special_words(self) -> list[str]:
+        return [words.name(word, 24) for word in self.special if word in self.seen_special]
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether its text has an "or" at its end."""
+        return self.text.endswith((*filter(None, [self.states_text]), _OR_NEW))
+
+    def _number_text(self, feature: str) -> str:
+        or_missing = self.states_text
         bounded_below, bounded_above = np.isfinite(self.low), np.isfinite(self.high)
         if self.low >= self.high or self.low == np.inf:
-            return f"{feature} is missing" if self.missing else f"{feature}: nothing"
+            return self._states_alone(feature)
         # Of whole days, those up to the end of one are said as those before the next.
         less, up_to, above = ("≤", "<", "≥") if self.date_unit == "day" else ("<", "≤", ">")
         if bounded_below and bounded_above:
@@ -66,7 +90,16 @@ class Condition:
             return f"{feature} {above} {self.end(self.low)}{or_missing}"
         if bounded_above:
             return f"{feature} {up_to} {self.end(self.high)}{or_missing}"
+        if set(self.seen_special) - set(self.special):
+            return f"{feature} is a number{or_missing}"
         return f"{feature} is anything" if self.missing else f"{feature} is not missing"
+
+    def _states_alone(self, feature: str) -> str:
+        """The text where no number meets it."""
+        found = [*self._special_words, *["missing"] * self.missing]
+        if len(found) > 1 and not self.has_missing:
+            found = self._special_words
+        return f"{feature} is {' or '.join(found)}" if found else f"{feature}: nothing"
 
     def end(self, value: float) -> str:
         """An end of the range, as it is written."""
@@ -84,17 +117,6 @@ class Condition:
             return f"{feature} ∉ {words.listed(self.excluded)}"
         or_new = _OR_NEW if self.unknown else ""
         return f"{feature} ∈ {words.listed(self.categories)}{or_new}"
-
-    def holds(self, value: float, code_of: dict[Any, int] | None = None) -> bool:
-        """Whether a value of a raw matrix (a number, a code, NaN, -1 for unknown) meets it."""
-        if np.isnan(value):
-            return self.missing
-        if self.categories is None:
-            return bool(self.low < value <= self.high)
-        if value < 0:
-            return self.unknown
-        assert code_of is not None
-        return int(value) in {code_of[category] for category in self.categories}
 
 
 def both(first: Condition, second: Condition) -> Condition:
@@ -114,6 +136,8 @@ def both(first: Condition, second: Condition) -> Condition:
         unknown=first.unknown and second.unknown,
         has_missing=first.has_missing or second.has_missing,
         digits=max(first.digits, second.digits),
+        special=tuple(word for word in first.special if word in second.special),
+        seen_special=tuple(dict.fromkeys((*first.seen_special, *second.seen_special))),
     )
 
 
@@ -123,10 +147,25 @@ def split_conditions(tree: Tree, node: int) -> tuple[Condition, Condition]:
         tree,
         int(tree.feature[node]),
         float(tree.threshold[node]),
-        tree.left_categories(node),
+        tree.left_special(node)
+        if tree.columns[tree.feature[node]].categories is None
+        else tree.left_categories(node),
         bool(tree.missing_left[node]),
         bool(tree.unknown_left[node]),
         _has_missing(tree, node),
+        _seen_special(tree, node, int(tree.feature[node])),
+    )
+
+
+def _seen_special(tree: Tree, node: int, column: int) -> tuple[str, ...]:
+    """The special values of a column that training saw in a node, as far as it is known."""
+    pairs = zip(tree.columns[column].special, tree.terms.special_terms(column), strict=True)
+    record = tree.training_record
+    is_known = record is not None and record.mean.size
+    return tuple(
+        word
+        for (_, word), term in pairs
+        if not is_known or term < 0 or record is None or record.mean[node, term] > 0
     )
 
 
@@ -145,7 +184,7 @@ def candidate_condition(tree: Tree, candidates: Candidates, k: int) -> Condition
     first = int(candidates.first_category[k])
     sides = None
     if first >= 0:
-        sides = candidates.categories[first : first + len(tree.columns[column].categories or ())]
+        sides = candidates.categories[first : first + len(tree.columns[column].codes)]
     return _sides(
         tree,
         column,
@@ -154,6 +193,7 @@ def candidate_condition(tree: Tree, candidates: Candidates, k: int) -> Condition
         bool(candidates.missing_left[k]),
         False,
         bool(candidates.has_missing[k]),
+        _seen_special(tree, int(candidates.node[k]), column),
     )[0]
 
 
@@ -161,22 +201,32 @@ def _sides(
     tree: Tree,
     column: int,
     threshold: float,
-    left_categories: Any,
+    left_codes: Any,
     missing_left: bool,
     unknown_left: bool,
     has_missing: bool,
+    seen_special: tuple[str, ...],
 ) -> tuple[Condition, Condition]:
     known = tree.columns[column]
-    anything = Condition(known.name, column, has_missing=has_missing, date_unit=known.date_unit)
+    anything = Condition(
+        known.name,
+        column,
+        has_missing=has_missing,
+        date_unit=known.date_unit,
+        seen_special=seen_special,
+    )
     left = replace(anything, missing=missing_left)
     right = replace(anything, missing=not missing_left)
+    pairs = list(zip(known.codes, left_codes if known.codes else (), strict=True))
+    to_left = tuple(category for category, goes_left in pairs if goes_left)
+    to_right = tuple(category for category, goes_left in pairs if not goes_left)
     if known.categories is None:
         border = np.inf if threshold == ANY_NUMBER else threshold
         digits = _digits(tree, column, border)
-        return replace(left, high=border, digits=digits), replace(right, low=border, digits=digits)
-    pairs = list(zip(known.categories, left_categories, strict=True))
-    to_left = tuple(category for category, goes_left in pairs if goes_left)
-    to_right = tuple(category for category, goes_left in pairs if not goes_left)
+        return (
+            replace(left, high=border, digits=digits, special=to_left),
+            replace(right, low=border, digits=digits, special=to_right),
+        )
     return (
         replace(left, categories=to_left, excluded=to_right, unknown=unknown_left),
         replace(right, categories=to_right, excluded=to_left, unknown=not unknown_left),
@@ -218,7 +268,6 @@ def rule_text(rule: tuple[Condition, ...]) -> str:
 
 def rule_texts(rule: tuple[Condition, ...]) -> list[str]:
     """The conditions of a rule, in brackets where one beside others has an "or" of its own."""
-    texts = [condition.text for condition in rule]
-    if len(texts) > 1:
-        texts = [f"({text})" if text.endswith((_OR_MISSING, _OR_NEW)) else text for text in texts]
-    return texts
+    if len(rule) == 1:
+        return [rule[0].text]
+    return [f"({own.text})" if own.has_alternatives else own.text for own in rule]

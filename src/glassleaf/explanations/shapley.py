@@ -116,7 +116,7 @@ def shap_values(estimator: Any, X: Any, background: Any) -> ShapValues:
 def display_data(model: FittedModel, matrix: Floats) -> NDArray[Any]:
     """A raw matrix as people know it: labels instead of codes, and dates."""
     columns = enumerate(model.tree.columns)
-    told = [j for j, column in columns if column.is_categorical or column.date_unit]
+    told = [j for j, column in columns if column.codes or column.date_unit]
     if not told:
         return matrix
     out = matrix.astype(object)
@@ -207,7 +207,7 @@ class _Leaf:
 
     def _patterns(self, X: Floats) -> Patterns:
         found = np.empty(X.shape[1], dtype=np.int64)
-        _kernels.patterns(X, *self.tests, found)
+        _kernels.patterns(X, X.view(np.uint64), *self.tests, found)
         return found
 
     def add(self, X: Floats, Z: Floats) -> None:
@@ -260,17 +260,17 @@ def _path_tests(tree: Tree, path: tuple[Condition, ...]) -> tuple[NDArray[Any], 
     """The conditions of a leaf as the arrays that ``_kernels.patterns`` reads."""
     first_category, sides, used = [], [np.zeros(0, dtype=np.bool_)], 0
     for condition in path:
-        known = tree.columns[condition.column].categories
-        if known is None:
+        known = tree.columns[condition.column].codes
+        if not known:
             first_category.append(-1)
             continue
-        allowed = set(condition.categories or ())
+        allowed = set(condition.special if condition.categories is None else condition.categories)
         sides.append(np.array([category in allowed for category in known], dtype=np.bool_))
         first_category.append(used)
         used += len(known)
     return (
         np.array([condition.column for condition in path], dtype=np.int64),
-        np.array([condition.low for condition in path], dtype=np.float64),
+        np.array([np.nan if c.categories is not None else c.low for c in path], dtype=np.float64),
         np.array([condition.high for condition in path], dtype=np.float64),
         np.array([condition.missing for condition in path], dtype=np.bool_),
         np.array([condition.unknown for condition in path], dtype=np.bool_),

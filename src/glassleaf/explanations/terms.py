@@ -25,9 +25,10 @@ Points = tuple[tuple[float, float], ...]
 class Term(JsonData):
     """A summand of the models.
 
-    ``kind`` is "number", "category" (one of a feature), "missing" (whether it is), or "hinge": how
-    far the number lies above a place, 0 below it. ``at`` is that place as a raw value, ``above``
-    the same on the scale of the number's transform; equal where it has none.
+    ``kind`` is "number", "category" (one of a feature), "missing" (whether it is), "special" (a
+    special value of a number, by its word in ``category``), or "hinge": how far the number lies
+    above a place, 0 below it. ``at`` is that place as a raw value, ``above`` the same on the scale
+    of the number's transform; equal where it has none.
     """
 
     name: str
@@ -46,6 +47,9 @@ def all_terms(tree: Tree) -> tuple[Term, ...]:
         first, missing = int(tree.terms.first_term[j]), int(tree.terms.missing_term[j])
         if missing >= 0:
             found[missing] = Term(names[missing], column.name, "missing")
+        for own, (_, word) in zip(tree.terms.special_terms(j), column.special, strict=True):
+            if own >= 0:
+                found[own] = Term(names[own], column.name, "special", word)
         for hinge, above in zip(
             tree.terms.hinge_terms(j), tree.terms.hinges(j).tolist(), strict=True
         ):

@@ -267,9 +267,14 @@ class _Writer:
     def _condition(self, split: PlainSplit) -> str:
         cell, categories = f"x[{split.column}]", self.model.columns[split.column].categories
         if categories is None:  # a comparison with NAN is false
+            test = f"{cell} <= {split.threshold!r}"
             if split.missing_left:
-                return f"!({cell} > {split.threshold!r})"
-            return f"{cell} <= {split.threshold!r}"
+                test = f"!({cell} > {split.threshold!r})"
+            special = [value for value, _ in self.model.columns[split.column].special]
+            left = [special[code] for code in sorted(split.left_codes)]
+            return (
+                f"({_one_of(cell, special)} ? {_one_of(cell, left)} : {test})" if special else test
+            )
         left = [code in split.left_codes for code in range(len(categories))]
         flags = [split.missing_left, split.unknown_left, *left]
         return f"{self._table('unsigned char', [str(int(f)) for f in flags])}[entry({cell})]"
@@ -316,6 +321,9 @@ class _Writer:
             return [f"{table}[entry(x[{j}])]"]
         if term.missing:
             out.append(f"(x[{j}] != x[{j}] ? {missing!r} : 0.0)")
+        for code, (found,) in term.categories.items():
+            special = self.model.columns[j].special[code][0]
+            out.append(f"(x[{j}] == {special!r} ? {found!r} : 0.0)")
         value = _clipped(f"z[{j}]", term.low, term.high)
         if term.slope:
             out.append(f"{term.slope[0]!r} * {value}")
@@ -323,6 +331,11 @@ class _Writer:
             bends = (f"{bend!r} * fmax({value} - {at!r}, 0.0)" for at, (bend,) in term.bends)
             out.append(f"({' + '.join(bends)})")
         return out
+
+
+def _one_of(cell: str, values: Sequence[float]) -> str:
+    """Whether a cell is one of some values."""
+    return f"({' || '.join(f'{cell} == {value!r}' for value in values) or '0'})"
 
 
 def _clipped(value: str, low: float, high: float) -> str:
@@ -389,7 +402,9 @@ def _main(model: PlainModel, names: dict[str, str], finish: str) -> str:
         value = (
             f"interpolated(x[{j}], knots_{j}, {len(column.knots)})" if column.knots else f"x[{j}]"
         )
-        terms.append(f"    z[{j}] = x[{j}] != x[{j}] ? {column.fill!r} : {value};")
+        special = [f" || x[{j}] == {own!r}" for own, _ in column.special]
+        test = f"x[{j}] != x[{j}]{''.join(special)}"
+        terms.append(f"    z[{j}] = {test} ? {column.fill!r} : {value};")
     return "\n".join(
         [
             f"int {names['name']}_predict(const double *{given}, double *out) {{",

@@ -18,6 +18,7 @@ from glassleaf.explanations.rules import all_rules, rule_text
 from glassleaf.export.broken_lines import added_at, straight_lines
 from glassleaf.tables.dates import date_text
 from glassleaf.tables.short_numbers import shortest_between
+from glassleaf.tables.special import states_of
 from glassleaf.tree.fitted import FittedModel
 from glassleaf.tree.plain import PlainColumn, PlainModel, PlainSum, PlainTerm, leaf_numbers
 
@@ -39,7 +40,7 @@ class Level:
     Numbers above ``above`` up to ``up_to`` add ``added + per_unit * (value - above)``, where
     ``above`` counts as 0 if it is None. For a column of categories, ``codes`` are those that the
     level is about. ``is_rest`` marks the level of all categories that no other one names, and
-    ``is_missing`` that of missing values.
+    ``state`` those of missing values (0) and of a number's special values (1, ...).
     """
 
     column: int
@@ -50,13 +51,13 @@ class Level:
     up_to: float | None = None
     codes: tuple[int, ...] = ()
     is_rest: bool = False
-    is_missing: bool = False
+    state: int | None = None
 
     def holds(self, values: Floats) -> Bools:
         """For which entries of its column it is the level."""
         missing = np.isnan(values)
-        if self.is_missing:
-            return missing
+        if self.state is not None:
+            return np.asarray(states_of(values) == self.state)
         if self.codes or self.is_rest:
             return np.asarray((np.isin(values, self.codes) != self.is_rest) & ~missing)
         low = -np.inf if self.above is None else self.above
@@ -184,7 +185,7 @@ def _exact(model: PlainModel, term: PlainTerm) -> Iterator[Level]:
     for line in straight_lines(column, term):
         text = _range(column, line.above, line.up_to)
         yield Level(term.column, text, line.added, line.per_unit, line.above, line.up_to)
-    yield _missing(column, term)
+    yield from _states(column, term)
 
 
 def _banded(
@@ -199,7 +200,7 @@ def _banded(
         held = level.holds(values)
         inside = added[held] if held.any() else effect(column, term, np.array([_inside(level)]))
         yield replace(level, added=float(inside.mean()))
-    yield _missing(column, term)
+    yield from _states(column, term)
 
 
 def _inside(level: Level) -> float:
@@ -215,22 +216,28 @@ def _categories(column: PlainColumn, term: PlainTerm) -> Iterator[Level]:
     for code, (added,) in term.categories.items():
         yield Level(term.column, f"= {known[code]}", added, codes=(code,))
     yield Level(term.column, "any other", 0.0, codes=tuple(term.categories), is_rest=True)
-    yield _missing(column, term)
+    yield Level(term.column, "missing", sum(term.missing), state=0)
 
 
-def _missing(column: PlainColumn, term: PlainTerm) -> Level:
-    added = sum(term.missing) + (0.0 if column.is_category else added_at(column.fill, term))
-    return Level(term.column, "missing", added, is_missing=True)
+def _states(column: PlainColumn, term: PlainTerm) -> Iterator[Level]:
+    """A level for every special value of a number, and one for missing ones."""
+    filled = added_at(column.fill, term)
+    for code, (value, word) in enumerate(column.special):
+        added = filled + sum(term.categories.get(code, ()))
+        yield Level(term.column, f"= {value:.12g} ({word})", added, state=code + 1)
+    yield Level(term.column, "missing", filled + sum(term.missing), state=0)
 
 
 def effect(column: PlainColumn, term: PlainTerm, values: Floats) -> Floats:
     """What a column adds to the score, for entries of a raw matrix."""
-    missing = np.isnan(values)
-    out = np.where(missing, sum(term.missing), 0.0)
+    missing, states = np.isnan(values), states_of(values)
+    out = np.where(states == 0, sum(term.missing), 0.0)
     if column.is_category:
         for code, (added,) in term.categories.items():
             out[values == code] = added
         return out
+    for code, (added,) in term.categories.items():
+        out[states == code + 1] = added
     z = np.where(missing, column.fill, values)
     if column.knots:
         knots = np.array(column.knots)

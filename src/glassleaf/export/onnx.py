@@ -133,7 +133,7 @@ class _Graph:
 
     def _cell(self, column: PlainColumn) -> str:
         if column.categories is None:
-            return column.name
+            return self._number(column)
         if column.holds_text:
             return self._text_code(column)
         # Numbers: 2 + code where one is equal, 1 where none is, 0 where the cell is missing.
@@ -143,6 +143,22 @@ class _Graph:
         known = self.op("Add", self.op("MatMul", equal, weight), self.constant(1, "int64"))
         missing = self.op("IsNaN", column.name)
         return self.op("Where", missing, self.constant(0, "int64"), known)
+
+    def _number(self, column: PlainColumn) -> str:
+        """A number, NaN where it is missing or special."""
+        cell = column.name
+        for value, _ in column.special:
+            is_special = self.op("Equal", column.name, self.constant(value))
+            cell = self.op("Where", is_special, self.constant(nan), cell)
+        return cell
+
+    def _states(self, column: PlainColumn, missing: Any, by_code: Mapping[int, Any]) -> list[Any]:
+        """What is said of missing values and of special ones, each with the rows it is about."""
+        found = [(self.op("IsNaN", column.name), missing)] if missing else []
+        return found + [
+            (self.op("Equal", column.name, self.constant(column.special[code][0])), own)
+            for code, own in by_code.items()
+        ]
 
     def _text_code(self, column: PlainColumn) -> str:
         texts = column.categories or ()
@@ -189,7 +205,10 @@ class _Graph:
             left = [split.missing_left, split.unknown_left, *(c in split.left_codes for c in codes)]
             return self.op("Gather", self.constant(left, "bool"), cell)
         test = self.op("LessOrEqual", cell, self.constant(split.threshold))
-        return self.op("Or", test, self.op("IsNaN", cell)) if split.missing_left else test
+        special = dict.fromkeys(sorted(split.left_codes), True)
+        for here, _ in self._states(column, split.missing_left, special):
+            test = self.op("Or", test, here)
+        return test
 
     # --- sums ------------------------------------------------------------------------------------
 
@@ -207,10 +226,15 @@ class _Graph:
             if self.model.columns[j].is_category:
                 total = self.op("Add", total, self._category_term(j, terms, leaf))
                 continue
-            if any(term.missing for term in terms.values()):
-                table = self._table({k: term.missing for k, term in terms.items()})
-                missing = self.op("Cast", self.op("IsNaN", self.cells[j]), to=11)
-                added = self.op("Mul", self.op("Gather", table, row), missing)
+            has_missing = any(term.missing for term in terms.values())
+            missing = {k: term.missing for k, term in terms.items()} if has_missing else {}
+            by_code = {
+                code: {k: term.categories.get(code, ()) for k, term in terms.items()}
+                for code in sorted({code for term in terms.values() for code in term.categories})
+            }
+            for here, numbers in self._states(self.model.columns[j], missing, by_code):
+                is_here = self.op("Cast", here, to=11)
+                added = self.op("Mul", self.op("Gather", self._table(numbers), row), is_here)
                 total = self.op("Add", total, added)
             if any(term.of_value for term in terms.values()):
                 limits = {k: ((term.low,), (term.high,)) for k, term in terms.items()}

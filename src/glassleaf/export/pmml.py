@@ -167,21 +167,40 @@ class _Writer:
             field = _apply(field, "ln") if offset.is_exposure else field
             Xml.SubElement(field, "FieldRef", {"field": column.name})
         for j in used:
-            column = self.model.columns[j]
-            field = self._derived(transformations, self._term_name(column))
-            if column.knots:
-                norm = Xml.SubElement(
-                    field, "NormContinuous",
-                    {"field": column.name, "outliers": "asExtremeValues",
-                     "mapMissingTo": repr(column.fill)},
-                )  # fmt: skip
-                for x, z in column.knots:
-                    Xml.SubElement(norm, "LinearNorm", {"orig": repr(x), "norm": repr(z)})
-            else:
-                branch = _apply(field, "if")
-                Xml.SubElement(_apply(branch, "isMissing"), "FieldRef", {"field": column.name})
-                _constant(branch, column.fill)
-                Xml.SubElement(branch, "FieldRef", {"field": column.name})
+            self._term(transformations, self.model.columns[j])
+
+    def _term(self, transformations: Element, column: PlainColumn) -> None:
+        """The term of a number; a missing or special value is the fill."""
+        name = self._term_name(column)
+        if not column.knots:
+            self._filled(self._derived(transformations, name), column, column.name)
+            return
+        source = self._term_name(column, " as a number") if column.special else name
+        norm = Xml.SubElement(
+            self._derived(transformations, source), "NormContinuous",
+            {"field": column.name, "outliers": "asExtremeValues",
+             "mapMissingTo": repr(column.fill)},
+        )  # fmt: skip
+        for x, z in column.knots:
+            Xml.SubElement(norm, "LinearNorm", {"orig": repr(x), "norm": repr(z)})
+        if column.special:
+            self._filled(self._derived(transformations, name), column, source)
+
+    def _filled(self, field: Element, column: PlainColumn, source: str) -> None:
+        """A field of numbers, or the fill where the column's value is missing or special."""
+        branch = _apply(field, "if")
+        Xml.SubElement(_apply(branch, "isMissing"), "FieldRef", {"field": column.name})
+        _constant(branch, column.fill)
+        for value, _ in column.special:
+            branch = _apply(branch, "if")
+            self._compared(branch, "equal", column.name, value)
+            _constant(branch, column.fill)
+        Xml.SubElement(branch, "FieldRef", {"field": source})
+
+    def _compared(self, parent: Element, function: str, field: str, value: float) -> None:
+        compared = _apply(parent, function)
+        Xml.SubElement(compared, "FieldRef", {"field": field})
+        _constant(compared, value)
 
     def _derived(self, parent: Element, name: str) -> Element:
         return Xml.SubElement(
@@ -214,17 +233,25 @@ class _Writer:
 
     def _step(self, parent: Element, split: PlainSplit, is_left: bool) -> None:
         column = self.model.columns[split.column]
-        if split.missing_left == is_left:
+        special = [
+            value
+            for code, (value, _) in enumerate(column.special)
+            if (code in split.left_codes) == is_left
+        ]
+        if split.missing_left == is_left or special:
             parent = Xml.SubElement(parent, "CompoundPredicate", {"booleanOperator": "or"})
+        if split.missing_left == is_left:
             Xml.SubElement(
                 parent, "SimplePredicate", {"field": column.name, "operator": "isMissing"}
             )
+        for value in special:
+            _simple(parent, column, "equal", value)
+        if column.special:  # a number is none of them
+            parent = Xml.SubElement(parent, "CompoundPredicate", {"booleanOperator": "and"})
+            for value, _ in column.special:
+                _simple(parent, column, "notEqual", value)
         if column.categories is None:
-            operator = "lessOrEqual" if is_left else "greaterThan"
-            Xml.SubElement(
-                parent, "SimplePredicate",
-                {"field": column.name, "operator": operator, "value": repr(split.threshold)},
-            )  # fmt: skip
+            _simple(parent, column, "lessOrEqual" if is_left else "greaterThan", split.threshold)
             return
         # The side that categories never seen do not take is a list, the other one is the rest.
         listed = [
@@ -343,7 +370,7 @@ class _Writer:
             Xml.SubElement(model, "RegressionTable", {"intercept": "0.0", "targetCategory": other})
 
     def _leaf_fields(self, model: Element, leaf: PlainLeaf) -> list[tuple[str, Numbers]]:
-        """The fields of every number, with their coefficients: its value, bends, "is missing"."""
+        """The fields of every number, with their coefficients: its value, bends and states."""
         transformations = Xml.Element("LocalTransformations")
         fields: list[tuple[str, Numbers]] = []
         for term in leaf.terms:
@@ -365,6 +392,17 @@ class _Writer:
                 _constant(branch, 1.0)
                 _constant(branch, 0.0)
                 fields.append((missing, term.missing))
+            for code, numbers in term.categories.items() if column.special else ():
+                special = column.special[code][0]
+                name = self._term_name(column, f" is {special!r} in leaf {leaf.node}")
+                branch = _apply(self._derived(transformations, name), "if")
+                Xml.SubElement(_apply(branch, "isMissing"), "FieldRef", {"field": column.name})
+                _constant(branch, 0.0)
+                known = _apply(branch, "if")
+                self._compared(known, "equal", column.name, special)
+                _constant(known, 1.0)
+                _constant(known, 0.0)
+                fields.append((name, numbers))
         if len(transformations):
             model.append(transformations)
         return [(name, numbers) for name, numbers in fields if numbers]
@@ -397,7 +435,7 @@ class _Writer:
             )
         for term in leaf.terms:
             column = self.model.columns[term.column]
-            for code, numbers in term.categories.items():
+            for code, numbers in term.categories.items() if column.is_category else ():
                 category = _text((column.categories or ())[code], _data_type(column))
                 Xml.SubElement(
                     table, "CategoricalPredictor",
@@ -412,6 +450,12 @@ def _leaves_below(model: PlainModel) -> list[int]:
         if isinstance(node, PlainSplit):
             out[number] = out[node.left] + out[node.right]
     return out
+
+
+def _simple(parent: Element, column: PlainColumn, operator: str, value: float) -> None:
+    """A comparison of a number in a rule."""
+    attributes = {"field": column.name, "operator": operator, "value": repr(value)}
+    Xml.SubElement(parent, "SimplePredicate", attributes)
 
 
 def _apply(parent: Element, function: str) -> Element:

@@ -37,11 +37,13 @@ CLASSES = {classes}
 POSITIVE = {positive}  # of two classes, the one whose log-odds the sum of a leaf's terms is
 
 # Per column: the codes of its categories (None: numbers) and those by the number that a category
-# writes, the points of its transform, and what stands for a missing number.
+# writes, the points of its transform, and what stands for a missing number; and the values that are
+# no numbers but stand for something else.
 _CODES = {codes}
 _BY_NUMBER = {by_number}
 _KNOTS = {knots}
 _FILL = {fill}
+_SPECIAL = {special}
 
 
 def predict(row):
@@ -66,7 +68,9 @@ def _read(row):
     if len(row) != len(COLUMNS):
         raise ValueError(f"The row has {{len(row)}} values instead of {{len(COLUMNS)}}.")
 {parts}    x, z = [], []
-    for value, codes, numbers, knots, fill in zip(row, _CODES, _BY_NUMBER, _KNOTS, _FILL):
+    for value, codes, numbers, knots, fill, special in zip(
+        row, _CODES, _BY_NUMBER, _KNOTS, _FILL, _SPECIAL
+    ):
         missing = value is None or value != value
         if codes is not None:
             x.append(-2 if missing else _code(value, codes, numbers))
@@ -74,6 +78,7 @@ def _read(row):
         else:
             number = math.nan if missing else float(value)
             x.append(number)
+            missing = missing or number in special
             z.append(fill if missing else _interpolated(number, knots) if knots else number)
     return x, z
 
@@ -193,6 +198,7 @@ def to_python(estimator: Any) -> str:
         by_number=ascii([codes_by_number(column.categories or ()) for column in model.columns]),
         knots=repr([column.knots for column in model.columns]),
         fill=repr([column.fill for column in model.columns]),
+        special=ascii([dict(column.special) for column in model.columns]),
         raw="\n".join(_raw(model)),
         finish=_FINISH[model.link],
     )
@@ -244,7 +250,11 @@ def _condition(model: PlainModel, split: PlainSplit) -> str:
     if not model.columns[split.column].is_category:
         # A comparison with NaN is false.
         greater = f"{cell} > {split.threshold!r}"
-        return f"not {greater}" if split.missing_left else f"{cell} <= {split.threshold!r}"
+        test = f"not {greater}" if split.missing_left else f"{cell} <= {split.threshold!r}"
+        special = model.columns[split.column].special
+        left = "".join(f"{special[code][0]!r}, " for code in sorted(split.left_codes))
+        is_special = f"{cell} in _SPECIAL[{split.column}]"
+        return f"({cell} in ({left}) if {is_special} else {test})" if special else test
     codes = sorted(split.left_codes)
     codes += [_UNKNOWN] * split.unknown_left + [_MISSING] * split.missing_left
     return f"{cell} in ({''.join(f'{code}, ' for code in codes)})"
@@ -283,6 +293,10 @@ def _parts(model: PlainModel, term: PlainTerm) -> list[str]:
         return [f"{added!r}.get(x[{j}], 0.0)"]
     if term.missing:
         out.append(f"({term.missing[0]!r} if x[{j}] != x[{j}] else 0.0)")
+    if term.categories:
+        special = model.columns[j].special
+        by_value = {special[code][0]: found for code, (found,) in term.categories.items()}
+        out.append(f"{by_value!r}.get(x[{j}], 0.0)")
     value = _clipped(f"z[{j}]", term.low, term.high)
     if term.slope:
         out.append(f"{term.slope[0]!r} * {value}")

@@ -31,6 +31,8 @@ from glassleaf.export.levels import (
     score,
 )
 from glassleaf.tables.short_numbers import to_digits
+from glassleaf.tables.special import state_value, with_states
+from glassleaf.tables.table import Column
 from glassleaf.tree.file.serialize import plain_model
 from glassleaf.tree.fitted import FittedModel, linear_model
 from glassleaf.tree.plain import PlainModel
@@ -230,11 +232,20 @@ def _base_codes(fitted: FittedModel, base: Any) -> dict[int, float]:
     out = {}
     for name, value in base.items():
         column = fitted.position(name, "base")
-        categories = fitted.tree.columns[column].categories
-        if categories is not None and value not in categories:
-            raise ValueError(f"base has {describe(value)} for {name!r}, which training never saw.")
-        out[column] = float(value if categories is None else list(categories).index(value))
+        out[column] = _base_code(fitted.tree.columns[column], value)
     return out
+
+
+def _base_code(column: Column, value: Any) -> float:
+    """A given base value as an entry of a raw matrix."""
+    is_number = column.categories is None and not isinstance(value, str)
+    if is_number:
+        return float(with_states(np.array([value], dtype=np.float64), column.special)[0])
+    if value not in column.codes:
+        name = column.name
+        raise ValueError(f"base has {describe(value)} for {name!r}, which training never saw.")
+    code = column.codes.index(value)
+    return state_value(code + 1) if column.categories is None else float(code)
 
 
 def _on_base(

@@ -476,8 +476,15 @@ class _Writer:
         ]
 
     def _code(self, column: int) -> str:
-        name = self.model.columns[column].name
-        return self.dialect.literal(self.model.reason_codes.get(name, (name, ""))[0])
+        """The code of a column or, without one, its name; a special value is named, too."""
+        own, literal = self.model.columns[column], self.dialect.literal
+        usual = literal(self.model.reason_code(column)[0] or own.name)
+        cases = [
+            f"WHEN {self._read(own)} = {number(value)}"
+            f" THEN {literal(self.model.reason_code(column, word)[0] or f'{own.name}: {word}')}"
+            for value, word in own.special
+        ]
+        return f"CASE {' '.join(cases)} ELSE {usual} END" if cases else usual
 
     def _hurt(self, leaf: PlainLeaf, column: int, output: int, sign: float) -> str:
         """What a column adds in a leaf, relative to its mean row; negative where it hurts."""
@@ -576,9 +583,11 @@ class _Writer:
         """True for what goes left; NULL counts as false."""
         column = self.model.columns[split.column]
         if not column.is_category:
-            cell = self._number(column)
-            test = f"{cell} <= {number(split.threshold)}"
-            return f"({cell} IS NULL OR {test})" if split.missing_left else test
+            cell = self._read(column)
+            tests = [f"{cell} IS NULL"] if split.missing_left else []
+            tests += [f"{cell} = {number(column.special[c][0])}" for c in sorted(split.left_codes)]
+            tests.append(f"{self._number(column)} <= {number(split.threshold)}")
+            return f"({' OR '.join(tests)})" if len(tests) > 1 else tests[0]
         cell, categories = self._category(column), column.categories or ()
         chosen = [code for code in range(len(categories)) if code in split.left_codes]
         rest = [code for code in range(len(categories)) if code not in split.left_codes]
@@ -592,6 +601,14 @@ class _Writer:
         return f"({cell} IS NULL OR {test})" if split.missing_left else test
 
     def _number(self, column: PlainColumn) -> str:
+        """A cell as a number; special values are none."""
+        cell = self._read(column)
+        for value, _ in column.special:
+            cell = f"NULLIF({cell}, {number(value)})"
+        return cell
+
+    def _read(self, column: PlainColumn) -> str:
+        """A cell as a number, whatever it stands for."""
         d, cell = self.dialect, self._cell(column)
         if d.truths_as_text and column.name in self.maybe_truths | self._truth_categories:
             cell = f"REPLACE(REPLACE(CAST({cell} AS TEXT), 'true', '1'), 'false', '0')"
@@ -676,9 +693,13 @@ class _Writer:
                 for code, (found,) in term.categories.items()
             ]
             return [f"CASE {' '.join(cases)} ELSE 0e0 END"]
-        cell = self._number(column)
-        if term.missing:
-            out.append(f"CASE WHEN {cell} IS NULL THEN {number(term.missing[0])} ELSE 0e0 END")
+        cell = self._read(column)
+        cases = [f"WHEN {cell} IS NULL THEN {number(found)}" for found in term.missing] + [
+            f"WHEN {cell} = {number(column.special[code][0])} THEN {number(found)}"
+            for code, (found,) in term.categories.items()
+        ]
+        if cases:
+            out.append(f"CASE {' '.join(cases)} ELSE 0e0 END")
         if term.bends:
             out.append(self._bent(column, term))
         elif term.slope:

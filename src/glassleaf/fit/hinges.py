@@ -147,7 +147,7 @@ def _tested_columns(plan: Plan, roles: Roles) -> list[int]:
     sources = {
         item.column
         for item in plan.design.dense
-        if roles.bends[item.column] and not item.of_missing and item.scale > 0
+        if roles.bends[item.column] and item.state < 0 and item.scale > 0
     }
     return [
         feature.column

@@ -97,6 +97,7 @@ def _fewer_terms(terms: Terms, gone: Places) -> Terms:
         terms,
         first_term=_moved(terms.first_term, gone),
         missing_term=_moved(terms.missing_term, gone),
+        special_term=_moved(terms.special_term, gone),
         n_terms=terms.n_terms - len(gone),
     )
 

@@ -260,15 +260,18 @@ def _candidates(nodes: Sequence[Node], columns: Sequence[Column], worth: float) 
 def _category_sides(
     splits: Sequence[Split | None], columns: Sequence[Column]
 ) -> tuple[NDArray[np.int64], Bools]:
-    """For every split the place of its categories' sides in one flat array, -1 for a number."""
+    """For every split the place of its categories' sides in one flat array, -1 for a number.
+
+    A number with special values has the sides of these there.
+    """
     first = np.full(len(splits), -1, dtype=np.int64)
     sides: list[Bools] = []
     used = 0
     for k, split in enumerate(splits):
-        if split is None or not split.is_categorical:
+        n_codes = 0 if split is None else len(columns[split.column].codes)
+        if split is None or not (n_codes or split.is_categorical):
             continue
-        n_categories = len(columns[split.column].categories or ())
         first[k] = used
-        sides.append(split.left_of_bin[:n_categories])
-        used += n_categories
+        sides.append(split.left_of_bin[:n_codes] if split.is_categorical else split.special_left)
+        used += n_codes
     return first, np.concatenate(sides) if sides else np.zeros(0, dtype=np.bool_)

@@ -34,16 +34,21 @@ def _of_column(found: NumericSummary | CategorySummary, column: Column) -> Histo
     if isinstance(found, CategorySummary):
         return _of_categories(found, column)
     counted = found.counted or found.values
-    return None if counted is None else of_values(counted, found.n_missing / found.n_rows)
+    states = [count / found.n_rows for count in found.state_counts]
+    return None if counted is None else of_values(counted, *states)
 
 
-def of_values(found: Values, missing: float = 0.0) -> Histogram:
-    """Bins of about as many rows between short numbers; few distinct values have one each."""
+def of_values(found: Values, missing: float = 0.0, *special: float) -> Histogram:
+    """Bins of about as many rows between short numbers; few distinct values have one each.
+
+    The shares of missing and of special values are known.
+    """
     lower, upper, count = learn_bins(found, _BINS)
     edges = [shortest_between(*ends) for ends in zip(upper[:-1], lower[1:], strict=True)]
     total = float(count.sum())
-    share = (1 - missing) * count / total if total > 0 else np.zeros(1)
-    return Histogram(np.array(edges, dtype=np.float64), np.append(share, missing))
+    of_numbers = 1 - sum(special, missing)
+    share = of_numbers * count / total if total > 0 else np.zeros(1)
+    return Histogram(np.array(edges, dtype=np.float64), np.append(share, [missing, *special]))
 
 
 def _of_categories(found: CategorySummary, column: Column) -> Histogram:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from glassleaf.errors import warn
 from glassleaf.rows import summarize as parts
 from glassleaf.rows.backends import Backend
+from glassleaf.rows.codes import warn_of_codes
 from glassleaf.rows.histograms import column_histograms
 from glassleaf.rows.rare import FEW_CATEGORIES, in_order, with_rare
 from glassleaf.rows.settings import Roles, Settings
@@ -117,9 +118,15 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
     if settings.is_linear:
         found = with_rare(found, settings.max_numbers is not None)
     _warn_of_identifiers(names, found, roles)
+    if roles.may_have_codes:
+        warn_of_codes(names, found)
     columns = tuple(
-        Column(name, in_order(own) if isinstance(own, CategorySummary) else None, part)
-        for name, own, part in zip(names, found, roles.dates or [None] * len(names), strict=True)
+        Column(name, in_order(own), part)
+        if isinstance(own, CategorySummary)
+        else Column(name, None, part, roles.special[j] if len(own.states) > 1 else ())
+        for j, (name, own, part) in enumerate(
+            zip(names, found, roles.dates or [None] * len(names), strict=True)
+        )
     )
     bins = _bins(found, columns, roles, settings)
     searched, others = (
@@ -180,10 +187,13 @@ def _summaries(
     with_values = np.flatnonzero(roles.is_used & ~roles.categorical).tolist()
     categorical = np.flatnonzero(roles.categorical).tolist()
     groups = column_groups(n_rows, len(roles.splits), settings.n_threads)
+    n_special = {j: len(own) for j, own in enumerate(roles.special) if own}
     tasks = [
-        parts.ColumnsTask(group, categorical, with_values, weighted, limit) for group in groups
+        parts.ColumnsTask(group, categorical, with_values, weighted, limit, n_special)
+        for group in groups
     ]
-    found = list(chain.from_iterable(backend.sum(parts.summarize_columns, tasks)))
+    summed = chain.from_iterable(backend.sum(parts.summarize_columns, tasks))
+    found = [_with_own_special(own, j in roles.named_special) for j, own in enumerate(summed)]
     worst = max(
         (own.values.error / own.values.weight.sum() for own in found
          if isinstance(own, NumericSummary) and own.values is not None and own.values.error),
@@ -192,6 +202,15 @@ def _summaries(
     if worst:
         _log.info("bins are borders of equal weight to within %.2g of the rows", worst)
     return found
+
+
+def _with_own_special(
+    found: NumericSummary | CategorySummary, is_named: bool
+) -> NumericSummary | CategorySummary:
+    """A summary that knows special values only where one of them occurs, or the column is named."""
+    if isinstance(found, CategorySummary) or is_named or found.has_special:
+        return found
+    return found.without_special()
 
 
 def _check_sizes(names: Sequence[str], found: Sequence[NumericSummary | CategorySummary]) -> None:
@@ -313,7 +332,7 @@ def _design(
         elif roles.leaves[j]:
             planner.add_numeric(j, own, changed.get(j), settings.transform in ("auto", "cut"))
         else:
-            planner.skip_numeric(j)
+            planner.skip_numeric(j, own)
     if planner.undecided:
         terms = [*planner.settled, *chain.from_iterable(planner.undecided)]
         task = parts.ProductsTask(terms, units, weighted)

@@ -12,6 +12,7 @@ from glassleaf.criteria import Criterion
 from glassleaf.losses import Loss
 from glassleaf.rows.passes.custom import WeakModel
 from glassleaf.tables.dates import DatePart
+from glassleaf.tables.special import Special
 
 Bools = NDArray[np.bool_]
 Renormalization = Literal["zscore", "minmax"] | None
@@ -37,6 +38,9 @@ class Roles:
     tested: Bools | None = None  # whose coefficients must change at a split; None: any
     aside: tuple[int, ...] = ()  # columns of exposures and offsets
     dates: tuple[DatePart | None, ...] = ()  # what columns are of dates; empty: none of any
+    special: tuple[tuple[Special, ...], ...] = ()  # values of every column; empty: there are none
+    may_have_codes: bool = True  # unless the user says that no number is a code
+    named_special: tuple[int, ...] = ()  # whose special values are known, whether they occur or not
 
     @property
     def is_used(self) -> Bools:

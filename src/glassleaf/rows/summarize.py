@@ -8,7 +8,7 @@ over all parts, as everything later is a sum of functions of ``rows.Rows``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from glassleaf.losses import Loss
 from glassleaf.tables.binning import FeatureBins, number_codes
+from glassleaf.tables.coded import with_codes
 from glassleaf.tables.design import NumberTerm, Terms
+from glassleaf.tables.special import Special
 from glassleaf.tables.summaries import (
     CategorySummary,
     Several,
@@ -48,6 +50,11 @@ class Part:
     def weight_if(self, weighted: bool) -> Floats | None:
         """The weights, or None where all rows of all parts have the same."""
         return self.weight if weighted else None
+
+
+def coded(part: Part, special: Sequence[tuple[Special, ...]]) -> Part:
+    """A part in whose table special values are states."""
+    return replace(part, table=with_codes(part.table, special))
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,7 @@ class ColumnsTask(NamedTuple):
     with_values: Sequence[int]
     weighted: bool
     limit: float
+    n_special: Mapping[int, int]
 
 
 def summarize_columns(part: Part, task: ColumnsTask) -> Several:
@@ -118,7 +126,9 @@ def summarize_columns(part: Part, task: ColumnsTask) -> Several:
     value_of = dict(zip(numeric, values, strict=True))
     weight = part.weight_if(task.weighted)
     return Several(
-        summarize_numbers(value_of[j], weight, j in task.with_values, task.limit)
+        summarize_numbers(
+            value_of[j], weight, j in task.with_values, task.limit, task.n_special.get(j, 0)
+        )
         if j in value_of
         else _summarize_categories(part.table, j)
         for j in chosen

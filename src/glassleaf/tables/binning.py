@@ -2,7 +2,8 @@
 
 A numeric column with at most ``max_bins`` distinct values gets a bin for each of them, so that
 every possible split is a candidate; a longer one gets bins of equal weight. A categorical column
-has a bin per category. One more bin, the last, holds the missing values.
+has a bin per category. One more bin holds the missing values and, of a number, one more each of its
+special values: the bins of its states.
 
 Most rows of a categorical column often share one value, as do the zeros of a sparse column. That
 *default* bin is not stored per row: its sums are the node's sums minus those of the other bins.
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf.tables.compressed import Compressed, Entries, from_columns, uniform
+from glassleaf.tables.special import states_of
 from glassleaf.tables.summaries import NumericSummary, Values
 
 Floats = NDArray[np.float64]
@@ -36,7 +38,7 @@ class FeatureBins:
 
     ``lower[b], upper[b]`` are the smallest and largest training value in bin b; both are empty
     for a categorical column, whose bins are its ``n_values`` categories. Bin ``n_values`` holds
-    the missing values.
+    the missing values; those after it, of a number, its special values.
     """
 
     column: int
@@ -45,10 +47,11 @@ class FeatureBins:
     upper: Floats
     is_categorical: bool
     default_bin: int = -1
+    n_states: int = 1
 
     @property
     def n_bins(self) -> int:
-        return self.n_values + 1
+        return self.n_values + self.n_states
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,8 @@ def numeric_bins(column: int, found: NumericSummary, max_bins: int, may_omit: bo
     if found.values.error and lower[0] > found.low:
         lower = np.concatenate([[found.low], lower[1:]])
     default_bin = _commonest_bin(found, weight) if may_omit else -1
-    return FeatureBins(column, len(upper), lower, upper, False, default_bin)
+    n_states = len(found.states)
+    return FeatureBins(column, len(upper), lower, upper, False, default_bin, n_states)
 
 
 def _commonest_bin(found: NumericSummary, weight: Floats) -> int:
@@ -136,12 +140,20 @@ def number_codes(bins: FeatureBins, values: Floats) -> Codes:
     if bins.n_values == 2:  # of an indicator there may be many, and there is nothing to search
         short: NDArray[np.uint8] = (values > bins.upper[0]).astype(np.uint8)
         short[np.isnan(values)] = bins.n_values
-        return short
+        return _with_special(bins, values, short)
     codes = np.empty(len(values), dtype=BIN_DTYPE)
     # A kernel is compiled again for every kind of array: a view of a table may not be written to.
     values = np.require(values, requirements=["C", "W"])
     _kernels.assign_bins(values, bins.upper, len(bins.upper), codes)
-    return codes
+    return _with_special(bins, values, codes)
+
+
+def _with_special(bins: FeatureBins, values: Floats, codes: Any) -> Codes:
+    """The bins of rows, of which special values lie in that of missing ones."""
+    if bins.n_states > 1:
+        codes += np.maximum(states_of(values), 0).astype(codes.dtype)
+    found: Codes = codes
+    return found
 
 
 def category_codes(bins: FeatureBins, codes: NDArray[np.int32]) -> NDArray[np.uint16]:

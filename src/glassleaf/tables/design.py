@@ -2,10 +2,10 @@
 
 A model has one *term* per numeric column, one per category of a categorical column, and one per
 column with missing values ("is missing"). The term of a numeric column is its value, or a monotone
-transform of it (see ``transforms``); where it is missing, the term's mean. A numeric column that
-bends has one more for every bend, a hinge: how far its term lies above some place, 0 below it.
-Terms are numbered in column order, then come the "is missing" ones of numeric columns, then the
-hinges.
+transform of it (see ``transforms``); where it is missing, the term's mean. Every special value of a
+numeric column has a term as "is missing" has. A numeric column that bends has one more for every
+bend, a hinge: how far its term lies above some place, 0 below it. Terms are numbered in column
+order, then come those of states of numeric columns ("is missing", special values), then the hinges.
 
 In memory a term is one of three things:
 
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from glassleaf import _kernels
 from glassleaf.tables.compressed import Entries
 from glassleaf.tables.short_numbers import shortest_between
+from glassleaf.tables.special import states_of
 from glassleaf.tables.summaries import Moments, NumericSummary
 from glassleaf.tables.transforms import Knots
 
@@ -61,6 +62,8 @@ _CHOICE_RIDGE = 1e-6
 class Terms:
     """Which terms every input column has; -1 for none.
 
+    Those of column j's special values are ``special_term[first_special[j]:first_special[j + 1]]``.
+
     A numeric column's term is its value or, where column j has the knots ``first_knot[j]`` to
     ``first_knot[j + 1]`` (exclusive), the piecewise linear function through the points
     ``(knot_x, knot_z)``, constant beyond them. ``fill`` is the term of a missing number.
@@ -80,6 +83,21 @@ class Terms:
     knot_z: Floats
     first_hinge: NDArray[np.int64]
     hinge_at: Floats
+    first_special: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    special_term: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if not len(self.first_special):  # a file without special values
+            object.__setattr__(self, "first_special", np.zeros_like(self.first_hinge))
+
+    def special_terms(self, column: int) -> list[int]:
+        """The terms of a column's special values, -1 for one without."""
+        own = slice(self.first_special[column], self.first_special[column + 1])
+        return [int(term) for term in self.special_term[own]]
+
+    def state_terms(self, column: int) -> list[int]:
+        """The terms of a missing value and of special values, those that there are."""
+        return [t for t in (int(self.missing_term[column]), *self.special_terms(column)) if t >= 0]
 
     @property
     def first_hinge_term(self) -> int:
@@ -106,15 +124,12 @@ class Terms:
     def column_of_term(self) -> NDArray[np.int64]:
         """The input column of every term."""
         out = np.zeros(self.n_terms, dtype=np.int64)
-        for column, (first, missing) in enumerate(
-            zip(self.first_term, self.missing_term, strict=True)
-        ):
+        for column, first in enumerate(self.first_term):
             if first >= 0:
                 after = self.first_term[self.first_term > first]
                 last = int(after.min()) if len(after) else self.first_hinge_term
                 out[first : last if self.is_category[column] else first + 1] = column
-            if missing >= 0:
-                out[missing] = column
+            out[self.state_terms(column)] = column
             out[self.hinge_terms(column)] = column
         return out
 
@@ -258,14 +273,15 @@ def choose_columns(gram: Floats, product: Floats, n_settled: int) -> list[bool]:
 
 @dataclass(frozen=True)
 class NumberTerm:
-    """How the term of a numeric column, or of "is missing", is computed from its values.
+    """How the term of a numeric column, or of one of its states, is computed from its values.
 
     A dense term is standardized by ``center`` and ``scale``; a scale of 0 says that it is constant.
+    The state is -1 for the number itself, 0 for "is missing", k for its k-th special value.
     """
 
     term: int
     column: int
-    of_missing: bool
+    state: int
     knots: Knots | None
     fill: float
     center: float
@@ -274,9 +290,9 @@ class NumberTerm:
 
     def plain(self, values: Floats) -> Floats:
         """The term of every row, from the column's values."""
+        if self.state >= 0:
+            return np.asarray(states_of(values) == self.state, dtype=np.float64)
         missing = np.isnan(values)
-        if self.of_missing:
-            return missing.astype(np.float64)
         values = values if self.knots is None else self.knots(values)
         return np.where(missing, self.fill, values) if missing.any() else values
 
@@ -368,7 +384,8 @@ class DesignPlanner:
         self._fill = np.zeros(n_columns)
         self._n_terms = 0
         self._knots: list[Knots | None] = [None] * n_columns
-        self._missing: list[tuple[int, NumericSummary]] = []
+        self._special_term: list[list[int]] = [[] for _ in range(n_columns)]
+        self._states: list[tuple[int, NumericSummary]] = []
         self._dense: list[NumberTerm] = []
         self.undecided: list[tuple[NumberTerm, NumberTerm]] = []
         self._sparse: list[NumberTerm | CategoryTerms] = []
@@ -380,8 +397,9 @@ class DesignPlanner:
         """The dense terms so far."""
         return self._dense
 
-    def skip_numeric(self, column: int) -> None:
+    def skip_numeric(self, column: int, found: NumericSummary) -> None:
         """Give the column a term that no model uses, so that terms stay in column order."""
+        self._special_term[column] = [-1] * (len(found.states) - 1)
         self._first_term[column] = self._n_terms
         self._n_terms += 1
 
@@ -392,12 +410,11 @@ class DesignPlanner:
         transformed: tuple[Knots, NumericSummary] | None = None,
         or_plain: bool = False,
     ) -> None:
-        """One term, and one more if values are missing.
+        """One term, and one more for every state that occurs.
 
         The term is transformed if there are knots; with ``or_plain`` that is decided later.
         """
-        if found.n_missing:
-            self._missing.append((column, found))
+        self._states.append((column, found))
         term = self._n_terms
         self._first_term[column] = term
         self._n_terms += 1
@@ -461,15 +478,23 @@ class DesignPlanner:
         is_constant = spread <= max(_CONSTANT_SHARE * np.hypot(mean, spread), _TINY)
         away = _NEAR_THE_MEAN * spread if self._has_short_fills and not is_constant else 0.0
         fill = shortest_between(mean - away, mean + away) if away > 0 else mean
-        return NumberTerm(term, column, False, knots, fill, mean, 0.0 if is_constant else spread)
+        return NumberTerm(term, column, -1, knots, fill, mean, 0.0 if is_constant else spread)
+
+    def _add_state(self, column: int, found: NumericSummary, state: int) -> int:
+        """The term of a state, -1 if no row is in it."""
+        if not found.state_counts[state]:
+            return -1
+        term = self._n_terms
+        self._n_terms += 1
+        item = replace(self._number_term(term, column, found.states[state]), state=state)
+        self._store(item, found.state_counts[state], is_indicator=True)
+        return term
 
     def build(self) -> Design:
         """Lay out everything that was added."""
-        for column, found in self._missing:
-            term = self._missing_term[column] = self._n_terms
-            self._n_terms += 1
-            item = replace(self._number_term(term, column, found.missing), of_missing=True)
-            self._store(item, found.n_missing, is_indicator=True)
+        for column, found in self._states:
+            added = [self._add_state(column, found, state) for state in range(len(found.states))]
+            self._missing_term[column], self._special_term[column] = added[0], added[1:]
         none = np.zeros(0)
         terms = Terms(
             self._first_term,
@@ -482,6 +507,8 @@ class DesignPlanner:
             np.concatenate([none, *(knots.z for knots in self._knots if knots)]),
             np.zeros(len(self._knots) + 1, dtype=np.int64),
             none,
+            np.cumsum([0, *map(len, self._special_term)]),
+            np.array([term for own in self._special_term for term in own], dtype=np.int64),
         )
         n_sparse = len(self._frequency)
         by_frequency = np.argsort(-np.array(self._frequency, dtype=np.int64), kind="stable")

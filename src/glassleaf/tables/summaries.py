@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from glassleaf import _kernels
 from glassleaf._kernels.scratch import scratch
+from glassleaf.tables.special import states_of
 
 Floats = NDArray[np.float64]
 
@@ -153,9 +155,9 @@ def _distinct(values: Floats, weight: Floats | None) -> Values:
 class NumericSummary:
     """What is known of a numeric column; ``values`` only where they were asked for.
 
-    Moments are those of the values that are not missing, ``missing`` those of the indicator "is
-    missing". ``n_nonzero`` does not count missing values. ``counted`` has the number of rows of
-    every value, where ``values`` has their weight.
+    Moments are those of the numbers; ``states`` those of the indicators of the column's states: "is
+    missing", then its special values. These count as missing, too; ``n_nonzero`` counts neither.
+    ``counted`` has the number of rows of every value, where ``values`` has their weight.
     """
 
     n_rows: int
@@ -165,9 +167,19 @@ class NumericSummary:
     low: float
     high: float
     moments: Moments
-    missing: Moments
+    states: tuple[Moments, ...]
+    state_counts: tuple[int, ...]
     values: Values | None = None
     counted: Values | None = None
+
+    @property
+    def has_special(self) -> bool:
+        """Whether one of its special values occurs."""
+        return any(self.state_counts[1:])
+
+    def without_special(self) -> NumericSummary:
+        """The same of a column that has no special values; none of them occurs."""
+        return replace(self, states=self.states[:1], state_counts=self.state_counts[:1])
 
     def __add__(self, other: NumericSummary) -> NumericSummary:
         return NumericSummary(
@@ -178,7 +190,8 @@ class NumericSummary:
             min(self.low, other.low),
             max(self.high, other.high),
             self.moments + other.moments,
-            self.missing + other.missing,
+            tuple(map(add, self.states, other.states)),
+            tuple(map(add, self.state_counts, other.state_counts)),
             _both(self.values, other.values),
             _both(self.counted, other.counted),
         )
@@ -189,9 +202,9 @@ def _both(mine: Values | None, other: Values | None) -> Values | None:
 
 
 def summarize_numbers(
-    values: Floats, weight: Floats | None, with_values: bool, limit: float
+    values: Floats, weight: Floats | None, with_values: bool, limit: float, n_special: int = 0
 ) -> NumericSummary:
-    """The summary of a column, or of a part of one."""
+    """The summary of a column, or of a part of one, with so many special values."""
     is_missing = np.isnan(values)
     n_missing = int(np.count_nonzero(is_missing))
     kept, kept_weight = values, weight
@@ -210,9 +223,15 @@ def summarize_numbers(
     else:
         moments = moments_of(kept, kept_weight)
         found = values_of(kept, kept_weight, limit) if with_values else None
-    known, unknown = float(len(kept)), float(n_missing)
+    of_states = [is_missing]
+    if n_special:
+        found_states = states_of(values)
+        of_states = [found_states == state for state in range(n_special + 1)]
+    counts = [int(np.count_nonzero(own)) for own in of_states]
+    known, unknown = float(len(kept)), [float(count) for count in counts]
     if weight is not None and kept_weight is not None:
-        known, unknown = float(kept_weight.sum()), float(weight[is_missing].sum())
+        known = float(kept_weight.sum())
+        unknown = [float(weight[own].sum()) for own in of_states]
     return NumericSummary(
         n_rows=len(values),
         n_missing=n_missing,
@@ -221,10 +240,17 @@ def summarize_numbers(
         low=float(low),
         high=float(high),
         moments=moments,
-        missing=_moments_of_indicator(known, unknown),
+        states=_moments_of_states(known, unknown),
+        state_counts=tuple(counts),
         values=found if with_values else None,
         counted=counted,
     )
+
+
+def _moments_of_states(known: float, unknown: Sequence[float]) -> tuple[Moments, ...]:
+    """Moments of the indicators of states of these weights, beside numbers of a known weight."""
+    others = (sum([*unknown[:k], *unknown[k + 1 :]], known) for k in range(len(unknown)))
+    return tuple(map(_moments_of_indicator, others, unknown))
 
 
 def _of_indicator(

@@ -3,7 +3,8 @@
 A :class:`Table` hands out one column at a time, either as float64 with NaN for missing
 (``numeric``) or as labels (``labels``). What a fitted model must remember of a table is a tuple
 of :class:`Column`; ``raw_matrix`` turns any later table into the one form that prediction reads:
-a float64 matrix with categories as codes, NaN for missing and ``UNKNOWN`` for a new category.
+a float64 matrix with categories as codes, NaN for missing (and, marked, for special values; see
+``tables.special``) and ``UNKNOWN`` for a new category.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from glassleaf.errors import describe
 from glassleaf.tables.categories import CategoryCodes
 from glassleaf.tables.cells import is_missing
 from glassleaf.tables.dates import MONTHS, WEEKDAYS, DatePart
+from glassleaf.tables.special import Special, with_states
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -49,11 +51,15 @@ RARE = Rare.RARE
 
 @dataclass(frozen=True)
 class Column:
-    """An input column as the model knows it; ``categories`` is None for a numeric one."""
+    """An input column as the model knows it; ``categories`` is None for a numeric one.
+
+    ``special`` are numbers that stand for something else, see ``tables.special``.
+    """
 
     name: str
     categories: tuple[Any, ...] | None = None
     date: DatePart | None = None  # what it is of a column of dates
+    special: tuple[Special, ...] = ()
 
     @property
     def is_input(self) -> bool:
@@ -68,6 +74,13 @@ class Column:
     @property
     def is_categorical(self) -> bool:
         return self.categories is not None
+
+    @property
+    def codes(self) -> tuple[Any, ...]:
+        """What splits send to a side one by one: categories, or the words of special values."""
+        return (
+            tuple(word for _, word in self.special) if self.categories is None else self.categories
+        )
 
 
 class Labels:
@@ -403,7 +416,7 @@ def array_table(X: Any) -> ArrayTable | SparseTable | ObjectTable:
 
 def raw_matrix(table: Table, columns: Sequence[Column]) -> Floats:
     """The table as prediction reads it; see the module's docstring."""
-    if isinstance(table, ArrayTable) and not any(column.is_categorical for column in columns):
+    if isinstance(table, ArrayTable) and not any(column.codes for column in columns):
         return np.array(table.values, dtype=np.float64, order="C")
     out = np.empty((table.n_rows, len(columns)))
     for j, column in enumerate(columns):
@@ -413,7 +426,7 @@ def raw_matrix(table: Table, columns: Sequence[Column]) -> Floats:
                     f"Column {column.name!r} was numeric when the model was fitted"
                     " and holds text now."
                 )
-            out[:, j] = table.numeric(j)
+            out[:, j] = with_states(table.numeric(j), column.special)
             continue
         out[:, j] = _known_codes(table.labels(j), column)
     return out

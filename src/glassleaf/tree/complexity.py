@@ -62,8 +62,10 @@ def count_numbers(tree: Tree) -> Complexity:
     inner = np.flatnonzero(tree.left != LEAF).tolist()
     told = min(_told_apart(tree), _told_by_differences(tree), key=sum)
     parts = {
-        "thresholds": sum(1 for node in inner if tree.first_category[node] < 0),
-        "categories": sum(split_price(tree, n) for n in inner if tree.first_category[n] >= 0),
+        "thresholds": sum(1 for node in inner if tree.left_categories(node) is None),
+        "categories": sum(
+            split_price(tree, n) for n in inner if tree.left_categories(n) is not None
+        ),
         "intercepts": told[0],
         "coefficients": told[1],
         "bends": int(is_used[terms.first_hinge_term :].sum()),
@@ -164,8 +166,8 @@ def knot_price(terms: Terms, column: int) -> int:
 
 
 def fill_price(terms: Terms, column: int) -> int:
-    """One number if values of the column were missing: what those count as."""
-    return int(terms.missing_term[column] >= 0)
+    """One number if values of the column were missing, or special: what those count as."""
+    return int(bool(terms.state_terms(column)))
 
 
 def _range_price(tree: Tree, coef: Floats, leaves: Sequence[int], column: int) -> int:

@@ -17,6 +17,7 @@ from glassleaf.losses import Loss
 from glassleaf.tables.dated import as_fitted
 from glassleaf.tables.dates import date_text, part_of
 from glassleaf.tables.reading import check_columns, read_table
+from glassleaf.tables.special import states_of
 from glassleaf.tables.table import UNKNOWN, Table, is_frame, raw_matrix, raw_slices, with_column
 from glassleaf.tree.calibration import Intervals, Scaling
 from glassleaf.tree.histograms import Histograms
@@ -163,7 +164,10 @@ class FittedModel:
         return table
 
     def matrix(self, X: Any) -> Floats:
-        """Any table as a raw matrix: categories as codes, NaN for missing, -1 for unknown."""
+        """Any table as a raw matrix: categories as codes, NaN for missing, -1 for unknown.
+
+        Special values are NaN, too; see ``tables.special``.
+        """
         table = self.read(X)
         found = raw_matrix(table, self.tree.columns[: table.n_columns])
         return np.ascontiguousarray(self._extended(found))
@@ -310,17 +314,26 @@ class FittedModel:
     def value(self, column: int, x: float) -> Any:
         """An entry of a raw matrix as people know it: a number, a label, a date's text.
 
-        None is missing.
+        A special value is its word, None is missing.
         """
         categories = self.tree.columns[column].categories
         if np.isnan(x):
-            return None
+            return self.special_word(column, x)
         date = self.tree.columns[column].date
         if date is not None and date.is_input:
             return date_text(float(x))
         if categories is None:
             return float(x)
         return NEW_CATEGORY if x == UNKNOWN else python_value(categories[int(x)])
+
+    def special_numbers(self, column: int) -> list[float]:
+        """The values of a column that are no numbers but stand for something else."""
+        return [value for value, _ in self.tree.columns[column].special]
+
+    def special_word(self, column: int, x: float) -> str | None:
+        """The word of a special value in a raw matrix; None for all else."""
+        state, special = int(states_of(np.array([x]))[0]), self.tree.columns[column].special
+        return special[state - 1][1] if state > 0 and special else None
 
 
 class ModelOwner:

@@ -3,8 +3,9 @@
 One per column that the model reads, then one per score: the prediction without what is known
 beforehand; of two classes that of the positive one, of several one per class. A number lies in bin
 b if it is above ``edges[b - 1]`` and at most ``edges[b]``; a category in the bin of its code, or
-in that of all others, which is also that of categories that training never saw. The last bin holds
-the missing values. Rows are counted, whatever their weight in the fit was.
+in that of all others, which is also that of categories that training never saw. The bin after these
+holds the missing values; special values of a number have one each, at the end. Rows are counted,
+whatever their weight in the fit was.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from glassleaf.tables.special import states_of
+
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
@@ -23,7 +26,8 @@ Places = NDArray[np.int64]
 class Histogram:
     """Ends of bins, or codes of categories, and the share of all rows in every bin.
 
-    There are two bins more than edges: numbers above the last (or other categories), and missing.
+    There are two bins more than edges: numbers above the last (or other categories), and missing;
+    then those of special values.
     """
 
     edges: Floats
@@ -39,7 +43,7 @@ class Histogram:
             found = of_code[np.clip(codes, -1, len(of_code) - 1).astype(np.intp)]
         else:
             found = np.searchsorted(self.edges, values)
-        return np.where(np.isnan(values), n + 1, found)
+        return np.where(np.isnan(values), n + 1 + states_of(values), found)
 
     def counted(self, values: Floats, is_categorical: bool) -> Places:
         """How many of some values are in every bin."""

@@ -42,6 +42,8 @@ class PlainColumn:
     """An input column; ``knots`` are the points of its transform, ``fill`` its term if missing.
 
     A transform is linear between its points and constant beyond them; without points there is none.
+    ``special`` are values that are no numbers but stand for something else, with their words; their
+    codes are their positions. The term of a special value is ``fill``, too.
     """
 
     name: str
@@ -49,6 +51,7 @@ class PlainColumn:
     knots: Points
     fill: float
     date: DatePart | None = None  # what it is of a column of dates
+    special: tuple[tuple[float, str], ...] = ()
 
     @property
     def is_input(self) -> bool:
@@ -71,7 +74,7 @@ class PlainColumn:
 
 @dataclass(frozen=True)
 class PlainSplit:
-    """Numbers up to the threshold go left, or the categories with these codes."""
+    """Numbers up to the threshold go left, or the categories (or special values) of these codes."""
 
     column: int
     threshold: float
@@ -88,8 +91,9 @@ class PlainTerm:
 
     ``missing`` is added where the value is missing; for numbers, ``slope`` times the transformed
     value (or ``fill``) within ``low`` .. ``high``, and for each of ``bends``, (place, numbers), its
-    numbers times how far that same value lies above the place; or what its category has in
-    ``categories``. ``usual`` is what it adds to the mean row of the leaf, if training said so.
+    numbers times how far that same value lies above the place; and what its category, or special
+    value, has in ``categories``. ``usual`` is what it adds to the mean row of the leaf, if training
+    said so.
     """
 
     column: int
@@ -199,6 +203,12 @@ class PlainModel:
         """Of two classes, the one whose log-odds the sum is; else None."""
         return self.classes[self.positive] if self.classes and self.link == "logit" else None
 
+    def reason_code(self, column: int, word: str | None = None) -> tuple[str, str]:
+        """The code and the text of a column, or of its special value; both empty without."""
+        name, codes = self.columns[column].name, self.reason_codes
+        own = codes.get(special_key(name, word)) if word is not None else None
+        return own or codes.get(name, ("", ""))
+
     @property
     def n_outputs(self) -> int:
         return len(self.classes) if self.link == "softmax" and self.classes else 1
@@ -267,6 +277,15 @@ def date_texts(model: PlainModel) -> list[str]:
     return out
 
 
+def special_key(name: str, word: str) -> str:
+    """What the special value of a column is called where reasons have codes.
+
+    >>> special_key("months", "no record")
+    'months = no record'
+    """
+    return f"{name} = {word}"
+
+
 def leaf_numbers(model: PlainModel) -> dict[int, int]:
     """What people call the leaves, by node: from left to right, from 1."""
     return {leaf.node: number for number, (leaf, _) in enumerate(model.paths(), 1)}
@@ -328,14 +347,15 @@ def _column(document: Document, j: int) -> PlainColumn:
         tuple(zip(terms["knot_x"][knots], terms["knot_z"][knots], strict=True)),
         terms["fill"][j],
         DatePart(**column["date"]) if "date" in column else None,
+        tuple((float(own["value"]), own["word"]) for own in column.get("special", ())),
     )
 
 
 def _split(document: Document, node: int) -> PlainSplit:
     tree = document["tree"]
     column, first = tree["feature"][node], tree["first_category"][node]
-    categories = document["columns"][column]["categories"] or ()
-    left = tree["categories"][first : first + len(categories)] if first >= 0 else ()
+    codes = document["columns"][column]["categories"] or document["columns"][column].get("special")
+    left = tree["categories"][first : first + len(codes or ())] if first >= 0 else ()
     return PlainSplit(
         column=column,
         threshold=tree["threshold"][node],
@@ -376,13 +396,16 @@ def _term(document: Document, coef: Sequence[Sequence[float]], node: int, j: int
         found = tuple(row[term] for row in coef)
         return found if any(found) else ()
 
-    by_code = {} if categories is None or first < 0 else {
-        code: numbers(first + code) for code in range(len(categories))
-    }  # fmt: skip
+    coded = _coded_terms(document, j)
+    by_code = {code: numbers(term) for code, term in enumerate(coded) if term >= 0}
 
     def usual() -> Numbers:
-        own = [first + code for code in range(len(categories or (0,)))] if first >= 0 else []
-        own += [missing] * (missing >= 0) + [first_hinge_term + h for h in hinges]
+        own = [first] if first >= 0 and categories is None else []
+        own += (
+            [term for term in coded if term >= 0]
+            + [missing] * (missing >= 0)
+            + [first_hinge_term + h for h in hinges]
+        )
         mean = document["seen"]["mean"][node] if "seen" in document else None
         return () if mean is None else tuple(sum(row[t] * mean[t] for t in own) for row in coef)
 
@@ -397,6 +420,18 @@ def _term(document: Document, coef: Sequence[Sequence[float]], node: int, j: int
         categories={code: found for code, found in by_code.items() if found},
         usual=usual(),
     )
+
+
+def _coded_terms(document: Document, j: int) -> list[int]:
+    """The terms of a column's categories, or of its special values; -1 for none."""
+    terms, categories = document["terms"], document["columns"][j]["categories"]
+    first = terms["first_term"][j]
+    if categories is not None:
+        return [first + code for code in range(len(categories))] if first >= 0 else []
+    if "first_special" not in terms:
+        return []
+    found: list[int] = terms["special_term"]
+    return found[terms["first_special"][j] : terms["first_special"][j + 1]]
 
 
 # --- differences ---------------------------------------------------------------------------------

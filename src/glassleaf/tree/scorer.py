@@ -174,15 +174,19 @@ class Scorer:
             for place, term in enumerate(leaf.terms)
         ]
         hurting = sorted((sign * part, column, part) for part, column in parts if sign * part < 0)
-        return [
-            ScoredReason(
-                self._own_names[column],
-                _told(values[column], model.columns[column]),
-                part,
-                *model.reason_codes.get(self._own_names[column], ("", "")),
-            )
-            for _, column, part in hurting[:k]
-        ]
+        return [self._reason(column, values[column], part) for _, column, part in hurting[:k]]
+
+    def _reason(self, column: int, value: Any, part: float) -> ScoredReason:
+        word = self._word(column, value)
+        shown = _told(value, self.model.columns[column]) if word is None else word
+        name = self._own_names[column]
+        return ScoredReason(name, shown, part, *self.model.reason_code(column, word))
+
+    def _word(self, column: int, value: Any) -> str | None:
+        """The word of a special value, None for all else."""
+        special = self.model.columns[column].special
+        code = self._readers[column](value) if special else None
+        return special[code][1] if type(code) is int else None
 
     def _contribution(
         self, leaf: PlainLeaf, place: int, values: Sequence[Any], output: int
@@ -257,8 +261,10 @@ class Scorer:
                 value = readers[column](value)
             if value is None:
                 to_left = missing_left
+            elif goes_left is None or type(value) is float:
+                to_left = value <= threshold
             else:
-                to_left = value <= threshold if goes_left is None else goes_left[value]
+                to_left = goes_left[value]
             number = left if to_left else right
         _, outputs, intercepts, limits = node
         sums = []
@@ -292,10 +298,10 @@ def _prepared(node: PlainSplit | PlainLeaf, model: PlainModel) -> tuple[Any, ...
         outputs = tuple(_adders(node, model, k) for k in range(model.n_outputs))
         limits = tuple(zip(node.low, node.high, strict=True)) if node.is_limited else None
         return node.node, outputs, node.intercept, limits
-    categories = model.columns[node.column].categories
-    goes_left = None
-    if categories is not None:
-        goes_left = {code: code in node.left_codes for code in range(len(categories))}
+    column, goes_left = model.columns[node.column], None
+    if column.categories is not None or column.special:
+        codes = range(len(column.special if column.categories is None else column.categories))
+        goes_left = {code: code in node.left_codes for code in codes}
         goes_left[_UNKNOWN] = node.unknown_left
     return node.column, goes_left, node.threshold, node.missing_left, node.left, node.right
 
@@ -311,7 +317,7 @@ def _adders(leaf: PlainLeaf, model: PlainModel, output: int) -> tuple[tuple[int,
             out.append((term.column, None, _category_adder(by_code, missing, column)))
             continue
         slope = term.slope[output] if term.slope else 0.0
-        is_plain = not (column.knots or term.bends or term.is_clamped)
+        is_plain = not (column.knots or term.bends or term.is_clamped or column.special)
         adder = _number_adder(term, output, column)
         out.append((term.column, slope if is_plain else None, adder))
     return tuple(out)
@@ -332,13 +338,19 @@ def _number_adder(term: PlainTerm, output: int, column: PlainColumn) -> _Adder:
     missing = term.missing[output] if term.missing else 0.0
     bends = tuple((at, numbers[output]) for at, numbers in term.bends)
     low, high, fill, read = term.low, term.high, column.fill, _reader(column)
+    is_plain = not column.special
+    by_code = {code: found[output] for code, found in term.categories.items()}
     xs, zs = zip(*column.knots, strict=True) if column.knots else ((), ())
 
     def adder(total: float, value: Any) -> float:
-        if type(value) is not float or value - value != 0.0:  # missing, infinite, no float
+        # missing, infinite, no float, or maybe special
+        if type(value) is not float or value - value != 0.0 or not is_plain:
             value = read(value)
         if value is None:
             total += missing
+            z = fill
+        elif type(value) is int:
+            total += by_code.get(value, 0.0)
             z = fill
         else:
             z = interpolated(value, xs, zs) if xs else value
@@ -378,7 +390,13 @@ def _told(value: Any, column: PlainColumn) -> Any:
 
 
 def _reader(column: PlainColumn) -> Callable[[Any], Any]:
-    """What turns a cell into a float, or into the code of a category; None is missing."""
+    """What turns a cell into a float, or a category or special value into its code (an int).
+
+    None is missing.
+    """
+    if column.categories is None and column.special:
+        codes = {value: code for code, (value, _) in enumerate(column.special)}
+        return lambda value: _special_or_number(value, column.name, codes)
     if column.categories is None:
         return lambda value: _number(value, column.name)
     code_of = CategoryCodes(column.name, column.categories, _UNKNOWN)
@@ -402,6 +420,11 @@ def _number(value: Any, name: str) -> float | None:
             f"Column {name!r} contains infinity. Replace it by a number or by a missing value."
         )
     return number
+
+
+def _special_or_number(value: Any, name: str, codes: dict[float, int]) -> float | int | None:
+    number = _number(value, name)
+    return number if number is None else codes.get(number, number)
 
 
 # --- links ---------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ node i,
 * ``left[i], right[i]`` are its children, -1 for a leaf, and ``feature[i]`` the column it splits;
 * a number goes left if ``x <= threshold[i]``. A category goes left if its entry of
   ``left_categories(i)`` is true, or by ``unknown_left[i]`` if training never saw it. A missing
-  value goes by ``missing_left[i]``; the threshold is ``ANY_NUMBER`` if only these go right;
+  value goes by ``missing_left[i]``, a special value of a number by its entry of
+  ``left_special(i)``; the threshold is ``ANY_NUMBER`` if only these go right;
 * the raw prediction of its model is ``intercept[i] + sum(coef[i] * terms)``. For a numeric table
   the first terms are the columns in their order, so that this is ``intercept[i] + coef[i] @ x``;
   see ``Terms`` for transforms, categories and missing values. With K outputs (classes),
@@ -33,6 +34,7 @@ from scipy import sparse
 from glassleaf import _kernels
 from glassleaf.errors import GlassleafError
 from glassleaf.tables.design import Terms
+from glassleaf.tables.special import states_of
 from glassleaf.tables.table import Column
 from glassleaf.tree.offset import Offset
 
@@ -212,24 +214,32 @@ class Tree:
 
     def left_categories(self, node: int) -> Bools | None:
         """For a split on categories, which of the column's categories go left; else None."""
-        first = int(self.first_category[node])
-        if first < 0:
-            return None
-        categories = self.columns[self.feature[node]].categories
-        assert categories is not None
-        return self.categories[first : first + len(categories)]
+        is_number = self.columns[self.feature[node]].categories is None
+        return None if is_number or self.left[node] == LEAF else self._left_codes(node)
+
+    def left_special(self, node: int) -> Bools:
+        """For a split on numbers, which of the column's special values go left."""
+        is_number = self.columns[self.feature[node]].categories is None
+        return self._left_codes(node) if is_number else np.zeros(0, dtype=np.bool_)
+
+    def _left_codes(self, node: int) -> Bools:
+        first, n_codes = int(self.first_category[node]), len(self.columns[self.feature[node]].codes)
+        return self.categories[first : first + n_codes] if first >= 0 else self.categories[:0]
 
     @property
     def term_names(self) -> list[str]:
         """What each entry of ``coef`` belongs to.
 
-        "age", "region = north", "age is missing", "age above 30".
+        "age", "region = north", "age is missing", "age = no record", "age above 30".
         """
         names = [""] * self.terms.n_terms
         for j, column in enumerate(self.columns):
             first, missing = self.terms.first_term[j], self.terms.missing_term[j]
             if missing >= 0:
                 names[missing] = f"{column.name} is missing"
+            for term, (_, word) in zip(self.terms.special_terms(j), column.special, strict=True):
+                if term >= 0:
+                    names[term] = f"{column.name} = {word}"
             if first < 0:
                 continue
             for term, at in zip(self.terms.hinge_terms(j), self.terms.hinges(j), strict=True):
@@ -245,8 +255,8 @@ class Tree:
         """Leaf of every row of a raw matrix (see ``table.raw_matrix``)."""
         leaves = np.empty(len(X), dtype=np.int64)
         _kernels.find_leaves(
-            X, self.feature, self.threshold, self.left, self.right, self.missing_left,
-            self.unknown_left, self.first_category, self.categories, leaves,
+            X, X.view(np.uint64), self.feature, self.threshold, self.left, self.right,
+            self.missing_left, self.unknown_left, self.first_category, self.categories, leaves,
         )  # fmt: skip
         return leaves
 
@@ -267,11 +277,12 @@ class Tree:
         out = np.empty((len(X), n_outputs))
         terms = self.terms
         _kernels.sum_terms(
-            terms.transformed(X), nodes,
+            terms.transformed(X), X.view(np.uint64), nodes,
             np.ascontiguousarray(self.coef.reshape(self.node_count, n_outputs, -1)),
             np.ascontiguousarray(self.intercept.reshape(self.node_count, n_outputs)),
             self.clamp_low, self.clamp_high,
-            terms.first_term, terms.is_category, terms.missing_term, terms.fill,
+            terms.first_term, terms.is_category, terms.missing_term,
+            terms.first_special, terms.special_term, terms.fill,
             terms.first_hinge, terms.hinge_at,
             np.ascontiguousarray(self.score_low.reshape(self.node_count, n_outputs)),
             np.ascontiguousarray(self.score_high.reshape(self.node_count, n_outputs)), out,
@@ -336,8 +347,10 @@ def term_matrix(X: Floats, terms: Terms) -> Floats:
     for column in range(X.shape[1]):
         x, first = X[:, column], int(terms.first_term[column])
         missing = np.isnan(x)
-        if terms.missing_term[column] >= 0:
-            out[missing, terms.missing_term[column]] = 1.0
+        states = states_of(x)
+        for state, term in enumerate([terms.missing_term[column], *terms.special_terms(column)]):
+            if term >= 0:
+                out[states == state, term] = 1.0
         if first < 0:
             continue
         if terms.is_category[column]:

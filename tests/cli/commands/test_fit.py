@@ -500,3 +500,21 @@ def test_losses_with_a_number(call: Call) -> None:
     write_csv(Path("t.csv"), pa.table(claims()))
     call("fit", "t.csv", "--target", "y", "--task", "regression", "--loss", "tweedie:1.7", *QUICK)
     assert glassleaf.load("model.json").loss == glassleaf.losses.Tweedie(1.7)
+
+
+def test_special_values(call: Call) -> None:
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(400) < 0.1, -9.0, rng.integers(0, 50, 400))
+    y = np.where(x == -9, 9.0, 0.1 * x) + rng.normal(size=400)
+    write_csv(Path("t.csv"), pa.table({"x": x, "z": x.copy(), "y": y}))
+    fit = ("fit", "t.csv", "--target", "y", "--set", "max_numbers=8", *QUICK)
+    assert "far below all others: -9 in 'x'" in " ".join(call(*fit).output.split())
+    found = call(*fit, "--special", "-9=no record", "--special", "z:-8=none, or so")
+    assert "no record" in found.stdout and "far below" not in found.output
+    x, z = glassleaf.load("model.json").tree_.columns
+    assert x.special == ((-9.0, "no record"),)
+    assert z.special == ((-9.0, "no record"), (-8.0, "none, or so"))
+    for bad in ("-9", "no record", "x:-9=", "x:nine=no record"):
+        said = call(*fit, "--special", bad, code=2).output
+        assert "must be VALUE=WORD or NAME:VALUE=WORD" in " ".join(said.split())
+    assert "'w'" in call(*fit, "--special", "w:-9=no record", code=2).output

@@ -174,7 +174,7 @@ def test_moments_of_parts_are_those_of_the_whole(n_parts):
 def test_missing_values_are_counted_by_weight(unit):
     values = np.array([1.0, np.nan, 3.0, np.nan])
     found = summarize_numbers(values, unit * np.array([1.0, 1.0, 2.0, 2.0]), True, np.inf)
-    assert found.missing.mean == found.missing.spread == pytest.approx(0.5)
+    assert found.states[0].mean == found.states[0].spread == pytest.approx(0.5)
     assert found.moments.mean == pytest.approx(7 / 3)
     assert found.n_missing == 2
 
@@ -182,14 +182,14 @@ def test_missing_values_are_counted_by_weight(unit):
 @pytest.mark.parametrize("weight", [None, np.ones(3)])
 def test_a_column_may_be_missing_altogether(weight):
     found = summarize_numbers(np.full(3, np.nan), weight, True, np.inf)
-    assert (found.missing.mean, found.missing.spread) == (1.0, 0.0)
+    assert (found.states[0].mean, found.states[0].spread) == (1.0, 0.0)
     assert found.moments.weight == 0.0 and len(found.values.values) == 0
 
 
 def test_rows_without_weight_say_nothing():
     found = summarize_numbers(np.array([1.0, 2.0, np.nan]), np.array([0.0, 0.0, 1.0]), True, np.inf)
     assert found.moments.weight == 0.0
-    assert (found.missing.mean, found.missing.spread) == (1.0, 0.0)
+    assert (found.states[0].mean, found.states[0].spread) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize("heavy", [False, True])

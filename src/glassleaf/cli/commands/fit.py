@@ -77,6 +77,15 @@ def fit(
             rich_help_panel=_COLUMNS,
         ),
     ] = None,
+    special: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME:]VALUE=WORD",
+            help="A number that stands for something else: '-9=no record' in all columns of numbers"
+            " in which it occurs, 'age:-9=no record' in one. May be repeated.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
     monotone: Annotated[
         list[str] | None,
         typer.Option(
@@ -231,6 +240,7 @@ def fit(
             loss=loss,
             alpha=alpha,
             settings=tuple(settings or ()),
+            special=tuple(special or ()),
             monotone=tuple(monotone or ()),
             positive_class=positive_class,
         ),

@@ -46,6 +46,7 @@ class TreeOptions:
     loss: str | None
     alpha: float | None
     settings: Sequence[str]
+    special: Sequence[str]
     monotone: Sequence[str]
     positive_class: str | None
 
@@ -139,6 +140,8 @@ def new_estimator(profile: DataProfile, tree: TreeOptions) -> Any:
         given["loss"] = _loss(tree.loss)
     if tree.alpha is not None:
         given["alpha"] = tree.alpha
+    if tree.special:
+        given["special_values"] = special_values(tree.special, profile)
     if tree.monotone:
         given["monotonic_cst"] = monotone_columns(tree.monotone, profile)
     if tree.positive_class is not None:
@@ -193,6 +196,25 @@ def _value(text: str) -> Any:
 def _items(text: str, names: Sequence[str]) -> list[str]:
     """The items of a list with commas. A name may contain a comma."""
     return [text] if text.rpartition(":")[0] in names else text.split(",")
+
+
+def special_values(given: Sequence[str], profile: DataProfile) -> dict[str, dict[float, str]]:
+    """The special values of columns, from VALUE=WORD and NAME:VALUE=WORD."""
+    out: dict[str, dict[float, str]] = {}
+    for text in given:
+        left, equals, word = text.partition("=")
+        name, colon, number = left.rpartition(":")
+        try:
+            value = float(number)
+        except ValueError:
+            value = np.nan
+        if not equals or not word.strip() or not np.isfinite(value):
+            raise CallError(f"--special {text!r} must be VALUE=WORD or NAME:VALUE=WORD.")
+        if colon and name not in [column.name for column in profile.columns]:
+            named_columns([name], profile.names, profile.source)
+            raise CallError(f"--special: the model does not use the column {name!r}.")
+        out.setdefault(name if colon else "*", {})[value] = word.strip()
+    return out
 
 
 def monotone_columns(given: Sequence[str], profile: DataProfile) -> dict[str, int]:

@@ -52,7 +52,7 @@ class Part:
     slopes: tuple[float, ...]
     bends: dict[float, tuple[float, ...]]
     lines: tuple[str, ...]
-    missing: tuple[float, ...]
+    states: dict[str, tuple[float, ...]]  # what missing and special values add
     categories: dict[Any, tuple[float, ...]]
     size: float
     sign: int
@@ -112,7 +112,7 @@ def _said(own: Difference, n_rows: int) -> Any:
 def _parts(explanation: ModelExplanation, leaf: NodeExplanation) -> list[Part]:
     """The columns that add something, the largest bars first."""
     found = [_part(explanation, leaf, feature) for feature in explanation.features]
-    used = [part for part in found if part.slopes or part.missing or part.categories]
+    used = [part for part in found if part.slopes or part.states or part.categories]
     return sorted(used, key=lambda part: -part.size)
 
 
@@ -123,7 +123,11 @@ def _part(explanation: ModelExplanation, leaf: NodeExplanation, feature: Feature
         if term.feature == feature.name and any(coef[t] for coef in leaf.coef)
     }
     categories = {term.category: coefs for term, coefs in own.items() if term.kind == "category"}
-    missing = next((coefs for term, coefs in own.items() if term.kind == "missing"), ())
+    states = {
+        "missing" if term.kind == "missing" else str(term.category): coefs
+        for term, coefs in own.items()
+        if term.kind in ("missing", "special")
+    }
     slopes, bends = _pieces(own)
     if slopes:
         terms, outputs = explanation.of_number[feature.name], range(len(leaf.coef))
@@ -134,7 +138,7 @@ def _part(explanation: ModelExplanation, leaf: NodeExplanation, feature: Feature
     size = float(np.nan_to_num(size))
     sign = direction(explanation, leaf, feature.name) if slopes and size else 0
     lines = _lines(explanation, leaf, feature.name) if bends else ()
-    return Part(feature, slopes, bends, lines, missing, categories, size, sign)
+    return Part(feature, slopes, bends, lines, states, categories, size, sign)
 
 
 def _pieces(
@@ -261,12 +265,12 @@ def _grid(leaf: NodeExplanation, parts: list[Part], longest: float) -> Any:
 
 
 def _remarks(part: Part) -> str:
-    """A broken line and its slopes from every bend on, and what a missing value adds."""
+    """A broken line and its slopes from every bend on, and what missing and special values add."""
     remarks = [
         f"{words.number(slopes[0], 3)} from {words.number(at)} on"
         for at, slopes in part.bends.items()
     ]
-    remarks += [f"missing {added:+.3g}" for added in part.missing]
+    remarks += [f"{word} {added:+.3g}" for word, (added, *_) in part.states.items()]
     return " ".join([*part.lines, ", ".join(remarks)])
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from glassleaf.errors import describe
 from glassleaf.explanations.kinks import kink_values
+from glassleaf.tables.special import states_of
 from glassleaf.tree.fitted import FittedModel
 
 Floats = NDArray[np.float64]
@@ -110,8 +111,11 @@ def features_of(
     whole = positions(integers, "integers")
     limits = {model.position(f, "bounds"): pair for f, pair in (bounds or {}).items()}
     labels = {model.position(f, "levels"): given for f, given in (levels or {}).items()}
+    states = states_of(values)
     out = []
     for column in sorted(allowed):
+        if states[column] > 0:  # a special value is no number that could be another
+            continue
         if model.tree.columns[column].is_categorical:
             out.append(_category(model, column, values[column], labels.get(column)))
         else:
@@ -220,6 +224,7 @@ def _number(
     if is_whole:
         whole = np.arange(np.ceil(low), np.floor(high) + 1) if high - low <= _ALL_TRIED else None
         if whole is not None:
+            whole = whole[~np.isin(whole, model.special_numbers(column))]
             return Feature(column, whole, True, True, False, unit)
         both = np.unique(np.concatenate([np.floor(points), np.ceil(points)]))
         points = both[(both >= low) & (both <= high)]

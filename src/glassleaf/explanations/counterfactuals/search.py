@@ -277,7 +277,7 @@ class _Search:
             if not np.isfinite(total[line]):
                 break
             rows = self._as_given(found[line], float(inside[line]), solved, fixed)
-            rows = rows[(_distances(rows, orders) >= 0).all(axis=1)]
+            rows = rows[(_distances(rows, orders) >= 0).all(axis=1) & self._are_numbers(rows)]
             raw = self.model.raw(rows)
             for k in range(len(rows)):
                 if self.goal.is_met(raw[k : k + 1]):
@@ -285,6 +285,13 @@ class _Search:
                         rows[k], float(self._sizes(rows[k : k + 1], solved, fixed)[0])
                     )
         return None
+
+    def _are_numbers(self, rows: Floats) -> NDArray[np.bool_]:
+        """Whether no number of a row is one that stands for something else."""
+        out = np.ones(len(rows), dtype=np.bool_)
+        for j in range(rows.shape[1]):
+            out &= ~np.isin(rows[:, j], self.model.special_numbers(j))
+        return out
 
     def _touched(self, *moved: Feature | None) -> Pairs:
         """The ordered pairs of which a number moves."""

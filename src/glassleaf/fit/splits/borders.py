@@ -207,13 +207,14 @@ def _moved(
         threshold = _middle(float(places.raw[best]), float(places.raw[best + 1]))
     else:
         best, threshold = _short_place(places, good)
-    left_of_bin = split.left_of_bin.copy()
-    if gains.count[-1] == 0:  # missing values, not seen here, follow the larger side
-        left_of_bin[-1] = is_larger(float(places.share[best]), 1.0)
+    mostly_left = is_larger(float(places.share[best]), 1.0)
+    left_of_bin = gains.with_unseen(split.left_of_bin, mostly_left)
+    n_values = gains.feature.n_values
     return replace(
         split,
         left_of_bin=left_of_bin,
-        missing_left=bool(left_of_bin[-1]),
+        missing_left=bool(left_of_bin[n_values]),
+        special_left=left_of_bin[n_values + 1 :],
         threshold=threshold,
         border=Border(near.is_near, near.place, float(places.value[best])),
     )

@@ -7,8 +7,9 @@ the lowest bin, so that the order of additions cannot decide.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ class Split:
     threshold: float
     is_categorical: bool
     missing_left: bool
+    special_left: Bools
     unknown_left: bool
     candidate: int  # its number among the candidates of its feature
     p_value: float = np.nan
@@ -72,7 +74,8 @@ class Choices:
     """How many splits of a column there are to choose from.
 
     Those of a number lie along ``n_paths`` paths of its values, on which neighbours are alike: one,
-    or two where missing values may go either way. Those of categories have no order.
+    or two where missing values may go either way, and so on with special values. Those of
+    categories have no order.
     """
 
     n_splits: float
@@ -90,23 +93,28 @@ class FeatureGains:
     count: NDArray[np.int64]  # rows of the node per bin
     weight: Floats  # their weight
     order: NDArray[np.intp] | None = None  # in which borders between categories are candidates
+    group: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    # of every state of a number: states of a group go to a side together; -1: it does not occur
 
     @cached_property
     def best(self) -> float:
         """The largest gain; minus infinity if there is no candidate."""
         return float(self.gains.max(initial=-np.inf))
 
-    @property
-    def missing_left(self) -> Bools:
-        """For every candidate but subsets of categories: whether missing values go left."""
-        if self.feature.is_categorical:
-            return np.asarray(np.arange(self.feature.n_bins) == self.feature.n_values)
-        return np.asarray(np.arange(len(self.gains)) % self._per_bin == 1)  # every other, or none
+    def groups_left(self, candidate: Any) -> Any:
+        """Which groups of a number's states go left, one bit each."""
+        return candidate % self._per_bin
 
-    @property
+    @cached_property
     def _per_bin(self) -> int:
-        """Candidates per bin: two where values are missing, which may go left or right."""
-        return 2 if not self.feature.is_categorical and self.count[-1] > 0 else 1
+        """Candidates per bin: two for every group of states, which may go left or right."""
+        return 1 << int(self.group.max(initial=-1) + 1)
+
+    def with_unseen(self, left_of_bin: Bools, mostly_left: bool) -> Bools:
+        """The side of every bin, where states that do not occur here follow the larger side."""
+        out = left_of_bin.copy()
+        out[self.feature.n_values :][self.group < 0] = mostly_left
+        return out
 
     def bin_of(self, candidate: int) -> int:
         """The last bin on the left of a border, or the one category."""
@@ -171,7 +179,7 @@ def _rival(found: FeatureGains, chosen: Split) -> Rival:
         position = np.arange(float(len(gains)))
     else:
         position, gains = _curve(found)
-    return Rival(split, position, gains, bool(found.count[-1] > 0))
+    return Rival(split, position, gains, bool(found.count[found.feature.n_values] > 0))
 
 
 def _curve(found: FeatureGains) -> tuple[Floats, Floats]:
@@ -233,16 +241,14 @@ def _describe(found: FeatureGains, candidate: int) -> Split:
     feature = found.feature
     last_left = found.bin_of(candidate)
     bins = np.arange(feature.n_bins)
-    if feature.is_categorical:
-        left_of_bin, threshold = bins == last_left, np.nan
-    else:
-        left_of_bin, threshold = bins <= last_left, _threshold(feature, found.count, last_left)
-    if found.count[-1] > 0 or feature.is_categorical:
-        left_of_bin[-1] = found.missing_left[candidate]
-    else:
-        # No missing value was seen here: one that comes later follows the larger side.
-        left_of_bin[-1] = is_larger(float(found.weight[left_of_bin].sum()), found.weight.sum())
-    # A new category belongs to "the rest".
+    if feature.is_categorical:  # a new category belongs to "the rest"
+        return _split(found, candidate, bins == last_left, np.nan, unknown_left=False)
+    left_of_bin = bins <= last_left
+    goes_left = found.groups_left(candidate) >> np.maximum(found.group, 0)
+    left_of_bin[feature.n_values :] = (found.group >= 0) & (goes_left & 1 == 1)
+    mostly_left = is_larger(float(found.weight[left_of_bin].sum()), found.weight.sum())
+    left_of_bin = found.with_unseen(left_of_bin, mostly_left)
+    threshold = _threshold(feature, found.count, last_left)
     return _split(found, candidate, left_of_bin, threshold, unknown_left=False)
 
 
@@ -259,7 +265,8 @@ def _split(
         default_bin=feature.default_bin,
         threshold=threshold,
         is_categorical=feature.is_categorical,
-        missing_left=bool(left_of_bin[-1]),
+        missing_left=bool(left_of_bin[feature.n_values]),
+        special_left=left_of_bin[feature.n_values + 1 :],
         unknown_left=unknown_left,
         candidate=candidate,
     )
@@ -308,7 +315,8 @@ def readable(candidates: Iterable[FeatureGains], split: Split, tolerance: float)
     found = next(own for own in candidates if own.feature.column == split.column)
     gain = float(found.gains[split.candidate])
     as_good = found.gains >= gain - tolerance * abs(gain)
-    as_good &= found.missing_left == found.missing_left[split.candidate]
+    groups = found.groups_left(np.arange(len(found.gains)))
+    as_good &= groups == found.groups_left(split.candidate)
     options = []
     for candidate in np.flatnonzero(as_good).tolist():
         low, high = _gap(found.feature, found.count, found.bin_of(candidate))

@@ -1,9 +1,9 @@
 """Sums per bin in, the gain of every candidate out: cumulative sums, masks, gains.
 
-Candidates of a numeric feature are all borders between its bins, each with the missing values on
-either side, and "missing or not". Those of a categorical feature are one category (or "missing")
-against the rest, or subsets: its categories are put in an order (see ``category_order``) in which
-all borders are candidates.
+Candidates of a numeric feature are all borders between its bins, each with the missing values and
+every special value on either side, and "missing or not". Those of a categorical feature are one
+category (or "missing") against the rest, or subsets: its categories are put in an order (see
+``category_order``) in which all borders are candidates.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def block_gains(
     block = plan.blocks[index]
     sums = complete(block, sums, whole, plan.design.layout)
     first_bin, n_values, categorical = block.arrays
-    missing = sums.count[first_bin + n_values] > 0
+    groups = state_groups(block, sums.count)
     orders: list[NDArray[np.intp] | None] = [None] * len(first_bin)
     sorted_sums = sums
     if settings.subsets and categorical.any():
@@ -98,10 +98,11 @@ def block_gains(
             for first, feature in block
         ]
         sorted_sums = _sorted_bins(block, sums, orders)
-        n_values, missing = n_values + categorical, missing & ~categorical
+        n_values = n_values + categorical
         categorical = np.zeros_like(categorical)
-    n_candidates = np.where(categorical, n_values + 1, np.where(missing, 2, 1) * n_values)
-    shape = (first_bin, n_values, categorical, missing)
+    n_groups = np.maximum(np.maximum.reduceat(groups, first_bin) + 1, 0)
+    n_candidates = np.where(categorical, n_values + 1, n_values << n_groups)
+    shape = (first_bin, n_values, categorical, n_groups, groups)
     min_count = plan.min_count(settings)
     all_gains = _gains(sorted_sums, shape, int(n_candidates.sum()), units, settings, min_count)
     found, end = [], 0
@@ -109,12 +110,35 @@ def block_gains(
         start, end = end, end + int(n_candidates[k])
         own, here = all_gains[start:end], slice(first, first + feature.n_bins)
         count = sums.count[here]
-        if missing[k] and not feature.is_categorical:
+        if n_groups[k]:
             # Only missing values on the left is the same split as only missing ones on the right.
-            own[np.repeat(np.cumsum(count[:-1]) == 0, 2)] = -np.inf
+            of_numbers = np.cumsum(count[: feature.n_values])
+            own[np.repeat(of_numbers == 0, 1 << n_groups[k])] = -np.inf
         weight = sums.values[here, -1]
-        found.append(FeatureGains(feature, index, first, own, count, weight, orders[k]))
+        group = groups[here][feature.n_values :]
+        found.append(FeatureGains(feature, index, first, own, count, weight, orders[k], group))
     return found
+
+
+# Of more states than this, the rarest go to one side together: candidates double with each.
+_MOST_GROUPS = 4
+
+
+def state_groups(block: Block, count: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which states of a number go to a side together, by bin: each that occurs by itself, if few.
+
+    -1 is one that does not occur in the node, or no state.
+    """
+    out = np.full(len(count), -1, dtype=np.int64)
+    for first, feature in block:
+        if feature.is_categorical:
+            continue
+        here = slice(first + feature.n_values, first + feature.n_bins)
+        by_size = np.argsort(-count[here], kind="stable")
+        place = np.empty(feature.n_states, dtype=np.int64)
+        place[by_size] = np.minimum(np.arange(feature.n_states), _MOST_GROUPS - 1)
+        out[here] = np.where(count[here] > 0, place, -1)
+    return out
 
 
 # Rows' worth of doubt about a category's gradient: rare categories go to the middle of the order.

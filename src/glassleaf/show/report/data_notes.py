@@ -28,6 +28,7 @@ from glassleaf.explanations.drift import Drift, Watched
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import Feature, ModelExplanation
 from glassleaf.explanations.scores import effective_rows
+from glassleaf.tables.special import states_of
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +45,7 @@ class FeatureNote(JsonData):
     """One feature in training and in test; None where training kept nothing to compare with.
 
     ``level`` is 0, 1 (worth a look) or 2 (a large change); ``remarks`` say why in words.
+    ``special`` has the word of every special value, its share in training and in test.
     """
 
     feature: str
@@ -55,6 +57,7 @@ class FeatureNote(JsonData):
     outside: float
     shift: float | None
     stability: float | None
+    special: tuple[tuple[str, float | None, float], ...]
     level: int
     remarks: tuple[str, ...]
 
@@ -110,7 +113,7 @@ def _note(
     watched: Watched | None,
 ) -> FeatureNote:
     """``share`` is that of every row; together they tell as much as ``n`` rows of equal weight."""
-    missing = float(share[np.isnan(values)].sum())
+    missing = float(share[states_of(values) == 0].sum())
     gaps = _training_gaps(explanation, feature)
     is_number = feature.categories is None
     new_share = 0.0 if is_number else float(share[values < 0].sum())
@@ -138,6 +141,7 @@ def _note(
         outside=outside,
         shift=shift,
         stability=None if watched is None else watched.psi,
+        special=_special_shares(explanation, feature, values, share),
         level=max((level for level, _ in found), default=0),
         remarks=tuple(text for _, text in found),
     )
@@ -200,3 +204,17 @@ def _shift(
         term = np.interp(values, x, z)
     term = np.where(np.isnan(values), feature.fill, term)
     return float((share @ term - root.mean[own[0]]) / root.spread[own[0]])
+
+
+def _special_shares(
+    explanation: ModelExplanation, feature: Feature, values: Floats, share: Floats
+) -> tuple[tuple[str, float | None, float], ...]:
+    """Every special value of a number: its word, and its shares in training and in these rows."""
+    states, root = states_of(values), explanation.nodes[0]
+    own = {explanation.terms[t].category: root.mean[t]
+           for t in _terms_of(explanation, feature, "special")}  # fmt: skip
+    unseen = 0.0 if _terms_of(explanation, feature, "number") else None
+    return tuple(
+        (word, own.get(word, unseen), float(share[states == state].sum()))
+        for state, (_, word) in enumerate(feature.special, start=1)
+    )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from glassleaf.explanations.json_data import JsonData
 from glassleaf.explanations.model import Feature, ModelExplanation
+from glassleaf.tables.special import states_of
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ class Density(JsonData):
     """Shares of the test rows in the bins between ``edges`` along a feature.
 
     ``low, high`` is the range that is shown; ``beyond`` is the share of the rows outside of
-    the bins, ``missing`` that of the rows without a value.
+    the bins, ``missing`` that of the rows without a value, ``special`` that of special values.
     """
 
     feature: str
@@ -38,6 +39,7 @@ class Density(JsonData):
     shares: tuple[float, ...]
     beyond: float
     missing: float
+    special: float = 0.0
 
 
 def densities(explanation: ModelExplanation, matrix: Floats, weight: Floats) -> tuple[Density, ...]:
@@ -52,7 +54,7 @@ def _density(feature: Feature, matrix: Floats, share: Floats) -> Density:
     low, high = _shown_range(feature, values[known], share[known])
     edges = _edges(values[known], low, high)
     shares = np.histogram(values[known], edges, weights=share[known])[0]
-    missing = float(share[~known].sum())
+    missing, special = float(share[~known].sum()), float(share[states_of(values) > 0].sum())
     return Density(
         feature=feature.name,
         low=low,
@@ -60,7 +62,8 @@ def _density(feature: Feature, matrix: Floats, share: Floats) -> Density:
         edges=tuple(edges.tolist()),
         shares=tuple(shares.tolist()),
         beyond=max(float(1 - missing - shares.sum()), 0.0),
-        missing=missing,
+        missing=missing - special,
+        special=special,
     )
 
 

@@ -313,5 +313,12 @@ def _note(note: FeatureNote) -> list[str]:
         "" if note.shift is None else f"{note.shift:+.2f}",
         "" if note.stability is None else words.number(note.stability, 3),
         escaped(words.listed(note.new_categories), 300) if note.new_categories else "",
-        "; ".join(note.remarks),
+        "; ".join([*note.remarks, *map(_special_text, note.special)]),
     ]
+
+
+def _special_text(found: tuple[str, float | None, float]) -> str:
+    """A special value and how often it was, and is."""
+    word, before, now = found
+    said = "not kept" if before is None else words.percent(before)
+    return f"{escaped(word)}: {said} in training, {words.percent(now)} here"

@@ -131,8 +131,9 @@ def _how_to_read(model: ModelExplanation) -> str:
         * bool(model.bent),
         "[x = a] is 1 if x is a, else 0; a category that training never saw is none of them. Beside"
         " it stands the number of the leaf's training rows for which it is 1 (their share, where"
-        " rows had weights). " * bool(kinds & {"category", "missing"}),
+        " rows had weights). " * bool(kinds & {"category", "missing", "special"}),
         "A missing number counts as the average of all rows. " * ("number" in kinds),
+        "So does a special value, such as a code for no record. " * ("special" in kinds),
     ]
     return "".join([*pieces, *(f"{text} " for text in limit_texts(model))]) + (
         "Influence is the spread of what a line of the table adds in the leaf: how far it typically"

@@ -144,7 +144,7 @@ function gainSection(view) {
 
 /* Test rows that are in no bar below a line. */
 function rowsAside(rows) {
-  const parts = [[rows.beyond, "beyond"], [rows.missing, "missing"]].filter(([share]) => share > 0.0005)
+  const parts = [[rows.beyond, "beyond"], [rows.missing, "missing"], [rows.special, "special values"]].filter(([share]) => share > 0.0005)
     .map(([share, text]) => `${percent(share)} ${text}`);
   return parts.length ? h("div", { class: "quiet" }, "Test rows: " + parts.join(", ")) : null;
 }
@@ -168,7 +168,9 @@ function dataSection(view) {
   const badge = (level) => (level ? h("span", { class: "badge level" + level }, LEVELS[level]) : "");
   const notes = view.data.features;
   const rows = notes.map((note) => [named(note.label, note.feature), badge(note.level),
-    note.remarks.join("; ") + (note.new_categories.length ? ": " + note.new : ""),
+    [note.remarks.join("; ") + (note.new_categories.length ? ": " + note.new : ""),
+      ...note.special.map(([word, before, now]) => h("div", { class: "quiet" }, h("bdi", {}, word),
+        `: ${before === null ? "not kept" : percent(before)} in training, ${percent(now)} here`))],
     note.missing_training === null ? "not kept" : percent(note.missing_training), percent(note.missing_test),
     percent(note.outside), note.shift === null ? "" : inLine(1)(note.shift, true),
     note.stability === null ? "" : note.stability.toFixed(3)]);

@@ -47,7 +47,7 @@ Parts = list[str]
 # Largest number of points of a line of gains: more could not be seen, and would make large pages.
 _GAIN_POINTS = 200
 # Terms that are 1 or 0, and the number of rows below which their coefficients are marked.
-_INDICATORS = ("category", "missing")
+_INDICATORS = ("category", "missing", "special")
 _FEW_ROWS = 10
 # Longest name in a table or form; the page shortens it further where there is no room.
 _LABEL = 200
@@ -264,6 +264,7 @@ def _feature(contents: Contents, feature: Feature) -> dict[str, Any]:
         else [words.name(category, _LABEL) for category in feature.categories],
         "used": is_used,
         "reason": _reason(contents.model, feature.name),
+        "special": feature.special,
         "missing": contents.data.features[feature.column].missing_training,
     }
 
@@ -506,7 +507,9 @@ def _cells(model: ModelExplanation, values: tuple[Any, ...]) -> list[Any]:
     """A row for the form: numbers, None where missing, positions of categories."""
     out: list[Any] = []
     for feature, value in zip(model.features, values, strict=True):
-        if feature.categories is None or value is None:
+        if feature.categories is None and isinstance(value, str):  # a special value
+            out.append(next(code for code, word in feature.special if word == value))
+        elif feature.categories is None or value is None:
             out.append(value)
         else:
             known = feature.categories

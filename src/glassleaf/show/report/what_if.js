@@ -113,15 +113,17 @@ function fieldOf(feature, control, hint) {
 function numberInput(feature, changed) {
   const hint = h("span", { class: "hint" });
   const control = h("input", { type: "number", step: "any", placeholder: "missing", autocomplete: "off", oninput: changed });
+  const codes = feature.special.map(([code, word]) => `, ${code}: ${word}`).join("");
   const range = feature.low === null ? "no values in training" : `${number(feature.low)} to ${number(feature.high)} in training`;
+  const word = (x) => (feature.special.find(([code]) => code === x) || [null, null])[1];
   return {
     element: fieldOf(feature, control, hint),
     set: (cell) => { control.value = cell === null ? "" : String(cell); },
     value: () => (control.validity.badInput ? undefined : control.value === "" ? null : Number(control.value)),
     remark: () => {
       const x = control.value === "" ? null : Number(control.value);
-      const out = x !== null && feature.low !== null && (x < feature.low || x > feature.high);
-      hint.textContent = control.validity.badInput ? "not a number" : out ? `outside ${range}` : range;
+      const out = x !== null && word(x) === null && feature.low !== null && (x < feature.low || x > feature.high);
+      hint.textContent = control.validity.badInput ? "not a number" : (out ? `outside ${range}` : word(x) || range) + codes;
       hint.classList.toggle("warn", out || control.validity.badInput);
     },
   };
@@ -219,6 +221,8 @@ function cellText(view, values, column) {
   const value = values[column], categories = view.model.columns[column].categories;
   if (value === null) return "missing";
   if (featureOf(view, column).date) return dateText(value);
+  const special = featureOf(view, column).special.find(([code]) => code === value);
+  if (special) return special[1];
   if (categories === null) return plainNumber(value);
   return value === NEW_CATEGORY ? "(other)" : featureOf(view, column).categories[value];
 }

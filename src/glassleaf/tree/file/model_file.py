@@ -217,7 +217,8 @@ def _check_histograms(columns: list[Document], found: Document, n_scores: int) -
     for k in range(len(first_edge) - 1):
         edges = found["edge"][first_edge[k] : first_edge[k + 1]]
         n_shares = first_share[k + 1] - first_share[k]
-        fits = n_shares == len(edges) + 2 or not (n_shares or edges)
+        n_special = len(columns[k].get("special", ())) if k < len(columns) else 0
+        fits = n_shares == len(edges) + 2 + n_special or not (n_shares or edges)
         _require(fits and _ascend(edges), f"histogram {k} is not one")
         categories = columns[k]["categories"] if k < len(columns) else None
         if categories is not None:
@@ -299,6 +300,7 @@ def _check_columns(columns: list[Document]) -> None:
         categories = column["categories"]
         unique = categories is None or len(set(categories)) == len(categories)
         _require(unique, f"a category of column {column['name']!r:.60} occurs twice")
+        _check_special_values(column)
     _check_dates(columns)
 
 
@@ -315,6 +317,17 @@ def _check_dates(columns: list[Document]) -> None:
         else:
             fits = known is not None and {**known, "part": ""} == {**date, "part": ""}
             _require(fits, "a part of a date does not follow its days")
+
+
+def _check_special_values(column: Document) -> None:
+    special, name = column.get("special"), f"column {column['name']!r:.60}"
+    if special is None:
+        return
+    _require(column["categories"] is None, f"{name} has categories and special values")
+    _require(len(special) > 0, f"{name} has an empty list of special values")
+    for part in ("value", "word"):
+        found = [entry[part] for entry in special]
+        _require(len(set(found)) == len(found), f"a special value of {name} occurs twice")
 
 
 def _check_offsets(columns: list[Document], document: Document) -> None:
@@ -350,8 +363,16 @@ def _check_terms(columns: list[Document], terms: Document) -> None:
         own = max(first + width if first >= 0 else 0, terms["missing_term"][j] + 1)
         _require(own <= n_own, f"terms of column {j} are out of range")
         _require(math.isfinite(terms["fill"][j]), f"fill of column {j} is not finite")
+        _check_special(terms, j, len(column.get("special", ())), n_own)
         _check_knots(terms, j, is_category)
         _check_hinges(terms, j, is_category)
+
+
+def _check_special(terms: Document, column: int, n_special: int, n_own: int) -> None:
+    first = terms.get("first_special", [0] * (column + 2))
+    own = terms.get("special_term", [])[first[column] : first[column + 1]]
+    fits = first[column + 1] - first[column] == len(own) == n_special
+    _require(fits and all(-1 <= t < n_own for t in own), f"special values of column {column}")
 
 
 def _check_knots(terms: Document, column: int, is_category: bool) -> None:
@@ -401,12 +422,24 @@ def _check_split(columns: list[Document], tree: Document, node: int) -> None:
     feature, first = tree["feature"][node], tree["first_category"][node]
     _require(0 <= feature < len(columns), f"node {node} splits column {feature}")
     categories = columns[feature]["categories"]
+    is_number = math.isfinite(tree["threshold"][node])
     if categories is None:
-        _require(first == -1, f"node {node} splits numbers like categories")
-        _require(math.isfinite(tree["threshold"][node]), f"node {node} has no threshold")
+        _require(is_number, f"node {node} has no threshold")
     else:
-        inside = 0 <= first <= len(tree["categories"]) - len(categories)
-        _require(inside, f"the categories of node {node} are out of range")
+        _require(not is_number, f"node {node} splits categories like numbers")
+    _check_sides(tree, first, columns[feature], f"node {node}")
+
+
+def _check_sides(splits: Document, first: int, column: Document, where: str) -> None:
+    """Categories, or special values, of a column have their sides; a plain number has none."""
+    codes = column["categories"]
+    if codes is None:
+        codes = column.get("special")
+    if codes is None:
+        _require(first == -1, f"{where} splits numbers like categories")
+    else:
+        inside = 0 <= first <= len(splits["categories"]) - len(codes)
+        _require(inside, f"the categories of {where} are out of range")
 
 
 def _check_candidates(columns: list[Document], tree: Document, candidates: Document) -> None:
@@ -420,12 +453,8 @@ def _check_candidates(columns: list[Document], tree: Document, candidates: Docum
         is_inner = 0 <= node < len(tree["left"]) and tree["left"][node] != _LEAF
         _require(is_inner, f"candidate {k} stands at node {node}")
         _require(0 <= feature < len(columns), f"candidate {k} splits column {feature}")
-        categories, first = columns[feature]["categories"], candidates["first_category"][k]
-        if categories is None:
-            _require(first == -1, f"candidate {k} splits numbers like categories")
-        else:
-            inside = 0 <= first <= len(candidates["categories"]) - len(categories)
-            _require(inside, f"the categories of candidate {k} are out of range")
+        first = candidates["first_category"][k]
+        _check_sides(candidates, first, columns[feature], f"candidate {k}")
 
 
 def _check_models(tree: Document) -> None:

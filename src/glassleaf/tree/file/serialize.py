@@ -144,8 +144,10 @@ def _column(column: Column) -> Document:
     if categories is not None:
         what = f"a category of column {column.name!r}"
         categories = tuple(_label(category, what) for category in categories)
-    out = {"name": column.name, "categories": None if categories is None else list(categories)}
-    return out if column.date is None else {**out, "date": asdict(column.date)}
+    own = {"name": column.name, "categories": None if categories is None else list(categories)}
+    special = [{"value": float(value), "word": word} for value, word in column.special]
+    own |= {"special": special} if special else {}
+    return own if column.date is None else {**own, "date": asdict(column.date)}
 
 
 def _label(value: Any, what: str) -> str | int | float | bool:
@@ -260,6 +262,7 @@ def _built_column(given: Document) -> Column:
         given["name"],
         None if categories is None else tuple(categories),
         None if part is None else DatePart(**part),
+        tuple((float(own["value"]), own["word"]) for own in given.get("special", ())),
     )
 
 

@@ -63,6 +63,7 @@ def _column(column: PlainColumn) -> dict[str, Any]:
         "knots": column.knots,
         "fill": column.fill,
         **({} if column.date is None else {"date": asdict(column.date)}),
+        "special": column.special,
     }
 
 

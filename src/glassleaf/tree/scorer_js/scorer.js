@@ -89,6 +89,12 @@ function glassleafScorer(given) {
     return found;
   }
 
+  /* The number, or the code of a special value as a text. */
+  function special(value, column) {
+    const code = column.special.findIndex(([own]) => own === value);
+    return code < 0 ? value : String(code);
+  }
+
   /* The number that a category is or writes, null if none. */
   function numberIn(value) {
     if (typeof value !== "string") return value;
@@ -155,13 +161,13 @@ function glassleafScorer(given) {
       }
       const value = cell(row, j);
       if (isMissing(value)) return null;
-      if (codes[j] === null) return number(value, column);
-      return codeOf(value, j);
+      return codes[j] === null ? special(number(value, column), column) : codeOf(value, j);
     });
   }
 
   function goesLeft(node, number_, value) {
     if (value === null) return node.missingLeft;
+    if (typeof value === "string") return leftCodes[number_].has(Number(value)); // a special value
     if (codes[node.column] === null) return value <= node.threshold;
     return value === UNKNOWN ? node.unknownLeft : leftCodes[number_].has(value);
   }
@@ -201,7 +207,7 @@ function glassleafScorer(given) {
   function limited(term, value) {
     const column = model.columns[term.column];
     let z = column.fill;
-    if (value !== null) z = column.knots.length ? interpolated(value, column.knots) : value;
+    if (typeof value === "number") z = column.knots.length ? interpolated(value, column.knots) : value;
     return within(z, term.low, term.high);
   }
 
@@ -215,7 +221,8 @@ function glassleafScorer(given) {
     if (value === null && term.missing.length) sum += term.missing[k];
     if (term.slope.length) sum += term.slope[k] * limited(term, value);
     if (term.bends.length) sum += bent(term, limited(term, value), k);
-    const category = value === null ? undefined : term.categories[value];
+    const isNumber = typeof value === "number" && codes[term.column] === null;
+    const category = value === null || isNumber ? undefined : term.categories[value];
     return category === undefined ? sum : sum + category[k];
   }
 
