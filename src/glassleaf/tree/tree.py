@@ -135,7 +135,7 @@ class TrainingRecord:
             spread=self.spread[kept],
             target=self.target[kept],
             covariance=self.covariance[kept],
-            p_value=np.where(closed, np.nan, self.p_value[kept]),
+            p_value=np.where(closed & (self.refused[kept] < 0), np.nan, self.p_value[kept]),
             refused=self.refused[kept],
             candidates=self.candidates.taken(np.flatnonzero(is_split), number),
         )

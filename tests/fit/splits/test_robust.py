@@ -325,3 +325,10 @@ def test_the_level_of_outputs_that_are_apart_holds_if_their_residuals_go_togethe
     values = (residuals**2).sum(axis=(1, 2))
     found = np.mean([upper_tail(value, weights)[0] < 0.05 for value in values])
     assert found == pytest.approx(0.05, abs=0.015)
+
+
+def test_a_short_model_knows_the_split_that_it_was_refused(rng):
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + rng.normal(size=300)
+    record = ModelTreeRegressor(max_numbers="auto").fit(X, y).tree_.record
+    assert record.refused[0] >= 0 and record.p_value[0] > 0.05
