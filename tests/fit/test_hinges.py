@@ -76,6 +76,15 @@ def test_a_jump_is_left_to_a_split_where_there_may_be_one(rng):
     assert best_hinge(0, residuals, places, []).explained > 1.0
 
 
+def test_many_rows_tell_a_small_bend(rng):
+    """Less than 0.0001 of what the line leaves, where no split may follow it: no chance."""
+    x = rng.uniform(0, 1, 400_000)
+    y = x + 0.14 * np.maximum(x - 0.5, 0) + rng.normal(size=400_000)
+    for numbers in (None, "auto"):
+        model = ModelTreeRegressor(curves=True, max_depth=0, max_numbers=numbers)
+        assert len(model.fit(x[:, None], y).tree_.terms.hinge_at) == 1
+
+
 def test_a_place_is_a_short_number_near_a_quantile(rng):
     x = np.sort(rng.lognormal(3, 1, size=5000))
     residuals = residuals_of(x, x)
@@ -268,6 +277,9 @@ def test_curves_that_are_asked_for(rng):
     for asked in (["bent"], [0], np.array([True, False, False, False])):
         given = {"curves": asked, "leaf_transform": "none", "max_depth": 0}
         assert curved(ModelTreeRegressor(**given).fit(X, y)) == {"bent"}
+    jump = 5.0 * (X["bent"] > 0.2) + 0.1 * rng.normal(size=len(X))
+    for asked, wanted in ((["bent", "straight"], {"bent"}), ("auto", set())):  # left to a split
+        assert curved(ModelTreeRegressor(curves=asked).fit(X, jump)) == wanted
     with pytest.raises(ValueError, match="curves names the column 'kind', which holds categories"):
         ModelTreeRegressor(curves=["kind"]).fit(X, y)
     with pytest.raises(ValueError, match="curves names the column 'bend', which X does not have"):

@@ -162,8 +162,8 @@ default="from_dtype"
         Whether a numeric column along which the target bends may bend: its effect is then a broken
         line with few corners. All leaves have the same corners, and slopes of their own. "auto": if
         ``leaf_transform`` is "auto" and there may be a tree; ``max_depth=0`` is the plain linear
-        model. A list names the columns that may bend. Columns in ``monotonic_cst`` keep their sign,
-        and stay straight if ``l1_ratio`` is not 0.
+        model. A list names the columns that may bend, where significant. Columns in
+        ``monotonic_cst`` keep their sign, and stay straight if ``l1_ratio`` is not 0.
     clamp : bool or pair of floats, default=True
         In a leaf, a column counts as the nearest value that training saw there; with a pair, that
         between these two quantiles. Models do not extrapolate.

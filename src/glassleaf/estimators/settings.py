@@ -267,6 +267,8 @@ def roles_of(given: Mapping[str, Any], loss: Loss, table: Table) -> Roles:
     bends = _bends(given, table, leaves & ~categorical)
     if given["l1_ratio"]:  # the absolute values of slopes are not those of weights
         bends = bends & (signs == 0)
+    if given["weak_model"] is not None:
+        bends = ~everything
     splits = splits & (signs == 0)
     return Roles(
         categorical,
@@ -278,6 +280,7 @@ def roles_of(given: Mapping[str, Any], loss: Loss, table: Table) -> Roles:
         required,
         tested,
         dates=date_parts(table),
+        is_asked=not isinstance(given["curves"], (bool, np.bool_, str)),
     )
 
 

@@ -45,7 +45,8 @@ _NEARLY_AS_MUCH = 0.5
 _PLACES = np.linspace(0, 1, 33)[1:-1]
 # How far a place may be moved, as a share of the rows, so that it is a short number.
 _MOVE = 0.01
-# A hinge must explain this share of what the line leaves, and more than chance does.
+# A hinge must explain more than chance does and, where splits may follow a curve as well, this
+# share of what the line leaves.
 _WORTH_A_HINGE = 0.0001
 _CHANCE = 0.01
 # A step that explains this share of all that bends is a jump.
@@ -92,21 +93,20 @@ def with_hinges(backend: Backend, plan: Plan, roles: Roles, settings: Settings) 
         if not places:
             move = _MOVE if settings.max_numbers is not None else 0.0
             places = {column: places_of(found[column], move) for column in tested}
+        may_split = roles.splits & (settings.max_depth != 0 and not roles.is_asked)
         best = {
             column: best_hinge(
                 column,
                 found[column],
                 places[column],
                 _at(hinges, column),
-                noise if settings.max_depth != 0 and roles.splits[column] else None,
+                noise if may_split[column] else None,
             )
             for column in tested
         }
-        least = noise * max(
-            _WORTH_A_HINGE * root.weight,
-            chdtri(1, _CHANCE / (len(tested) * len(_PLACES))),
-        )
-        new = _taken(best, float(least), _MOST_HINGES - len(hinges))
+        by_chance = chdtri(1, _CHANCE / (len(tested) * len(_PLACES)))
+        least = noise * np.maximum(may_split * _WORTH_A_HINGE * root.weight, by_chance)
+        new = _taken(best, least, _MOST_HINGES - len(hinges))
         if not new:
             break
         hinges += new
@@ -131,15 +131,12 @@ def _at(hinges: Sequence[Hinge], column: int) -> list[float]:
     return [hinge.at for hinge in hinges if hinge.column == column]
 
 
-def _taken(best: Mapping[int, BestHinge], least: float, n_free: int) -> list[Hinge]:
-    """The best hinges of the columns that bend most."""
-    order = sorted(best.values(), key=lambda own: (-own.explained, own.hinge.column))
-    enough = _NEARLY_AS_MUCH * order[0].explained
-    return [
-        own.hinge
-        for own in order[: min(_PER_ROUND, n_free)]
-        if own.explained > least and own.explained >= enough
-    ]
+def _taken(best: Mapping[int, BestHinge], least: Floats, n_free: int) -> list[Hinge]:
+    """The best hinges of the columns that bend most, each by more than the ``least`` of its own."""
+    bent = [own for own in best.values() if own.explained > least[own.hinge.column]]
+    order = sorted(bent, key=lambda own: (-own.explained, own.hinge.column))
+    enough = _NEARLY_AS_MUCH * max((own.explained for own in order), default=0.0)
+    return [own.hinge for own in order[: min(_PER_ROUND, n_free)] if own.explained >= enough]
 
 
 def _tested_columns(plan: Plan, roles: Roles) -> list[int]:

@@ -24,8 +24,9 @@ class Roles:
 
     A sign is 1 (a prediction must not fall as the column rises), -1 or 0 (free). A column with a
     sign does not split: then no change of it leads to another leaf, and what holds for every leaf
-    holds for the tree. A number that ``bends`` may have hinges, whether it splits or not. A
-    ``shared`` column has the same weights in all leaves; a ``required`` one is in every formula.
+    holds for the tree. A number that ``bends`` may have hinges, whether it splits or not; if that
+    ``is_asked``, no bend is left to splits. A ``shared`` column has the same weights in all leaves;
+    a ``required`` one is in every formula.
     """
 
     categorical: Bools
@@ -41,6 +42,7 @@ class Roles:
     special: tuple[tuple[Special, ...], ...] = ()  # values of every column; empty: there are none
     may_have_codes: bool = True  # unless the user says that no number is a code
     named_special: tuple[int, ...] = ()  # whose special values are known, whether they occur or not
+    is_asked: bool = False  # whether the columns that bend are named
 
     @property
     def is_used(self) -> Bools:
