@@ -6,6 +6,9 @@ import numpy as np
 def goes_left(tree, node, value):
     """Where a value (number, category or None) goes, as ``glassleaf.tree.tree`` documents it."""
     categories = tree.columns[tree.feature[node]].categories
+    special = special_of(tree.columns[tree.feature[node]], value)
+    if special is not None:
+        return bool(tree.left_special(node)[special])
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return bool(tree.missing_left[node])
     if categories is None:
@@ -13,6 +16,12 @@ def goes_left(tree, node, value):
     if value not in categories:
         return bool(tree.unknown_left[node])
     return bool(tree.left_categories(node)[categories.index(value)])
+
+
+def special_of(column, value):
+    """Which of a column's special values a value is, None if none."""
+    values = [own for own, _ in column.special]
+    return values.index(value) if value in values else None
 
 
 def leaf_by_hand(tree, row):
@@ -43,7 +52,11 @@ def model_by_hand(tree, node, row):
         missing = value is None or (isinstance(value, float) and np.isnan(value))
         if missing and terms.missing_term[j] >= 0:
             raw = raw + tree.coef[node][..., terms.missing_term[j]]
-        first = terms.first_term[j]
+        first, special = terms.first_term[j], special_of(column, value)
+        if special is not None:
+            missing = True  # it counts as the fill, too
+            if terms.special_terms(j)[special] >= 0:
+                raw = raw + tree.coef[node][..., terms.special_terms(j)[special]]
         if first < 0:
             continue
         if column.categories is None:
