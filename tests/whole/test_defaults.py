@@ -14,7 +14,7 @@ NEUTRAL = {
     "loss", "class_weight", "max_depth", "max_leaf_nodes", "min_samples_leaf", "max_bins",
     "categorical_features", "split_features", "leaf_features", "shared_features",
     "required_features", "weak_model", "n_jobs", "verbose",
-    "backend", "random_state", "reason_codes", "special_values",
+    "backend", "random_state", "reason_codes", "special_values", "first_splits",
 }  # fmt: skip
 # As the paper describes it, and METHOD.md reads it.
 OF_THE_PAPER = {

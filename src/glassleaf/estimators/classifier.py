@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -49,7 +49,8 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
       ``shrink``, ``weak_model``
     * size: ``max_depth``, ``max_leaf_nodes``, ``min_samples_leaf``, ``min_gain``,
       ``significance``, ``significance_test``, ``tested_terms``, ``honest``, ``ccp_alpha``
-    * splits: ``criterion``, ``rescore``, ``refine``, ``max_bins``, ``category_splits``
+    * splits: ``first_splits``, ``criterion``, ``rescore``, ``refine``, ``max_bins``,
+      ``category_splits``
     * columns: ``categorical_features``, ``special_values``, ``split_features``,
       ``leaf_features``, ``shared_features``, ``required_features``, ``monotonic_cst``,
       ``leaf_transform``, ``curves``, ``clamp``
@@ -112,6 +113,11 @@ class ModelTreeClassifier(ClassifierMixin, ModelTree):
     ccp_alpha : float, default=0.0
         Cost-complexity pruning: a leaf must lower the penalized loss by this share of the root
         model's loss.
+    first_splits : list of pairs, default=None
+        Splits to begin with, which are neither searched nor tested, and stay: a column with the
+        largest number on the left side, or with a set of categories, as in
+        ``[("product", {"card", "loan"}), ("age", 40)]``. Each divides every segment so far that
+        has rows on both of its sides. Missing values go right. The rest grows below.
     criterion : {"gradient_zscore", "gradient_minmax", "gradient_standardized", "gradient", \
 "impurity"} or Criterion, default="gradient_zscore"
         How splits are compared. Gradients are the criterion of Broelemann & Kasneci (2019): which
@@ -251,6 +257,7 @@ default="from_dtype"
         honest: float | None = None,
         ccp_alpha: float = 0.0,
         # splits
+        first_splits: Sequence[tuple[Any, Any]] | None = None,
         criterion: Literal[
             "gradient_zscore", "gradient_minmax", "gradient_standardized", "gradient", "impurity"
         ]
@@ -297,6 +304,7 @@ default="from_dtype"
         self.tested_terms = tested_terms
         self.honest = honest
         self.ccp_alpha = ccp_alpha
+        self.first_splits = first_splits
         self.criterion = criterion
         self.rescore = rescore
         self.refine = refine

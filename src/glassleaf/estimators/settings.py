@@ -12,6 +12,7 @@ from glassleaf import checks as parameters
 from glassleaf import criteria
 from glassleaf.criteria import Criterion
 from glassleaf.errors import describe
+from glassleaf.estimators.first_splits import given_splits
 from glassleaf.fit.models.penalty_choice import STRENGTHS
 from glassleaf.losses import Loss
 from glassleaf.rows.passes import WeakModel
@@ -281,6 +282,7 @@ def roles_of(given: Mapping[str, Any], loss: Loss, table: Table) -> Roles:
         tested,
         dates=date_parts(table),
         is_asked=not isinstance(given["curves"], (bool, np.bool_, str)),
+        given=given_splits(given["first_splits"], table, categorical, splits),
     )
 
 

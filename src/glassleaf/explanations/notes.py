@@ -42,12 +42,22 @@ def twins(tree: Tree) -> dict[int, int]:
 def notes(model: FittedModel) -> tuple[str, ...]:
     """Sentences about the columns and classes of a model, and its calibration."""
     return (
+        *_given(model),
         *_dates(model),
         *_left_out(model),
         *_against_themselves(model),
         *_weighted_classes(model),
         *_calibrated(model),
     )
+
+
+def _given(model: FittedModel) -> list[str]:
+    """Which splits were given by the user."""
+    if model.tree.given is None or not model.tree.given.any():
+        return []
+    columns = dict.fromkeys(model.tree.feature[model.tree.given].tolist())
+    names = ", ".join(words.name(model.names[column]) for column in columns)
+    return [f"The first splits, on {names}, were given; they are not tested."]
 
 
 def _dates(model: FittedModel) -> list[str]:

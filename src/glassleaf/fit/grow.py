@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from glassleaf.fit.models.protocol import Models
 from glassleaf.fit.splits.find import Node, find_splits, route
+from glassleaf.fit.splits.given import make_given, tell_gains
 from glassleaf.fit.splits.refine import refine
 from glassleaf.rows.backends import Backend
 from glassleaf.rows.backends.progress import start_level
@@ -36,7 +37,9 @@ def grow(
         start_level(backend, fresh[0].depth, plan.n_rows)
         models.fit([node.id for node in fresh], [node.model for node in fresh])
         if settings.refine and models.linear is not None:
-            refine(backend, models.linear, plan, settings, nodes, chosen)
+            found = [node for node in chosen if not node.is_given]
+            refine(backend, models.linear, plan, settings, nodes, found)
+        make_given(backend, models, plan, settings, fresh, root)
         find_splits(backend, models, plan, settings, fresh, root)
         frontier += [node for node in fresh if node.split is not None]
         n_leaves = (len(nodes) + 1) // 2
@@ -48,13 +51,15 @@ def grow(
         fresh = split_nodes(backend, models, nodes, chosen)
     for node in frontier:
         node.split = None
+    tell_gains(nodes)
     return nodes
 
 
 def _next_batch(frontier: list[Node], n_leaves: int, most_leaves: int | None) -> list[Node]:
     """All nodes that can be split, or the best one where leaves are counted."""
-    if most_leaves is None:
-        return list(frontier)
+    given = [node for node in frontier if node.is_given]
+    if most_leaves is None or given:
+        return given or list(frontier)
     if not frontier or n_leaves >= most_leaves:
         return []
     return [max(frontier, key=lambda node: (node.split.gain if node.split else 0.0, -node.id))]
@@ -72,7 +77,7 @@ def split_nodes(
     parents = [node for node in chosen for _ in range(2)]
     made = models.children(ids, [parent.model for parent in parents])
     fresh = [
-        Node(new, parent.depth + 1, model)
+        Node(new, parent.depth + 1, model, n_passed=parent.n_passed)
         for new, parent, model in zip(ids, parents, made, strict=True)
     ]
     nodes += fresh

@@ -19,7 +19,7 @@ def prune_weakest(backend: Backend, nodes: Sequence[Node], share: float) -> list
     """
     least = share * nodes[0].model.loss
     while True:
-        inner = [node for node in nodes if node.children is not None]
+        inner = [node for node in nodes if node.children is not None and not node.is_given]
         weakest = min(inner, key=lambda node: _strength(nodes, node), default=None)
         if weakest is None or _strength(nodes, weakest) >= least:
             return renumbered(backend, nodes)
@@ -47,8 +47,8 @@ def prune_by_held_out(
         if node.children is None:
             continue
         kept = sum(best[child] for child in node.children)
-        best[node.id] = min(own[node.id], kept)
-        if own[node.id] <= kept:
+        best[node.id] = kept if node.is_given else min(own[node.id], kept)
+        if own[node.id] <= kept and not node.is_given:
             collapse(backend, nodes, node)
     backend.each(on_rows.take_back, [on_rows.NodeTask(0)])
     nodes = renumbered(backend, nodes)

@@ -61,6 +61,7 @@ def to_tree(backend: Backend, nodes: Sequence[Node], plan: Plan, settings: Setti
         loss=worth * np.array([node.model.loss for node in nodes]),
         training_record=_training_record(backend, nodes, plan, settings),
         custom=custom,
+        given=np.array([node.is_given for node in nodes]) if plan.given else None,
     )
 
 

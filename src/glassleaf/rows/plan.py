@@ -23,7 +23,7 @@ from glassleaf.rows.backends import Backend
 from glassleaf.rows.codes import warn_of_codes
 from glassleaf.rows.histograms import column_histograms
 from glassleaf.rows.rare import FEW_CATEGORIES, in_order, with_rare
-from glassleaf.rows.settings import Roles, Settings
+from glassleaf.rows.settings import GivenSplit, Roles, Settings
 from glassleaf.rows.summarize import Part, TargetUnits, column_groups
 from glassleaf.tables import binning
 from glassleaf.tables.binning import Block, FeatureBins
@@ -96,6 +96,7 @@ class Plan:
     term_units: tuple[Floats, Floats] | None = None
     held_out: HeldOut | None = None
     aside: tuple[int, ...] = ()  # columns of exposures and offsets
+    given: tuple[GivenSplit, ...] = ()  # splits that are made before any search
 
     def min_count(self, settings: Settings) -> int:
         """The fewest rows that a leaf may have."""
@@ -159,6 +160,7 @@ def learn(backend: Backend, names: Sequence[str], roles: Roles, settings: Settin
         term_units=term_units,
         held_out=held_out,
         aside=roles.aside,
+        given=roles.given,
     )
 
 
@@ -259,7 +261,8 @@ def _bins(
             if roles.splits[j]:
                 bins[j] = binning.category_bins(j, _counts(own, columns[j]), may_omit)
         elif own.values is not None:
-            bins[j] = binning.numeric_bins(j, own, settings.max_bins, may_omit)
+            cuts = [given.threshold for given in roles.given if given.column == j]
+            bins[j] = binning.numeric_bins(j, own, settings.max_bins, may_omit, cuts)
     return bins
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,7 @@ class Roles:
     may_have_codes: bool = True  # unless the user says that no number is a code
     named_special: tuple[int, ...] = ()  # whose special values are known, whether they occur or not
     is_asked: bool = False  # whether the columns that bend are named
+    given: tuple[GivenSplit, ...] = ()  # splits that are made before any search
 
     @property
     def is_used(self) -> Bools:
@@ -57,6 +58,20 @@ class Roles:
             leaves=self.leaves & ~columns,
             bends=self.bends & ~columns,
         )
+
+
+@dataclass(frozen=True)
+class GivenSplit:
+    """A split that the user gives: numbers up to a threshold go left, or some categories."""
+
+    column: int
+    threshold: float = np.nan
+    categories: frozenset[Any] = frozenset()
+
+    @property
+    def value(self) -> Any:
+        """What the user gave."""
+        return set(self.categories) if np.isnan(self.threshold) else self.threshold
 
 
 @dataclass(frozen=True)

@@ -104,18 +104,41 @@ def learn_bins(found: Values, max_bins: int) -> tuple[Floats, Floats, Floats]:
     return distinct[starts], distinct[ends], np.diff(cumulative[ends], prepend=0.0)
 
 
-def numeric_bins(column: int, found: NumericSummary, max_bins: int, may_omit: bool) -> FeatureBins:
-    """Bins of a numeric column.
+def numeric_bins(
+    column: int,
+    found: NumericSummary,
+    max_bins: int,
+    may_omit: bool,
+    cuts: Sequence[float] = (),
+) -> FeatureBins:
+    """Bins of a numeric column, none of which has values on both sides of a cut.
 
     If it ``may_omit`` a bin and most values are in the same one, that is the default.
     """
     assert found.values is not None
     lower, upper, weight = learn_bins(found.values, max_bins)
+    for cut in cuts:
+        lower, upper, weight = _cut(found.values, lower, upper, weight, cut)
     if found.values.error and lower[0] > found.low:
         lower = np.concatenate([[found.low], lower[1:]])
     default_bin = _commonest_bin(found, weight) if may_omit else -1
     n_states = len(found.states)
     return FeatureBins(column, len(upper), lower, upper, False, default_bin, n_states)
+
+
+def _cut(
+    found: Values, lower: Floats, upper: Floats, weight: Floats, at: float
+) -> tuple[Floats, Floats, Floats]:
+    """Bins of which one that has values on both sides of a number became two."""
+    k = int(np.searchsorted(upper, at, side="left"))  # the first that ends there or above
+    if k == len(upper) or not lower[k] <= at < upper[k]:
+        return lower, upper, weight
+    own = (found.values >= lower[k]) & (found.values <= upper[k])
+    next_value = found.values[own & (found.values > at)][0]
+    below = float(found.weight[own & (found.values <= at)].sum())
+    weight = np.insert(weight, k, below)
+    weight[k + 1] -= below
+    return np.insert(lower, k + 1, next_value), np.insert(upper, k, at), weight
 
 
 def _commonest_bin(found: NumericSummary, weight: Floats) -> int:

@@ -452,7 +452,7 @@ def raw_slices(table: Table, columns: Sequence[Column]) -> Iterator[tuple[slice,
 def select_columns(table: Table, chosen: Any, parameter: str) -> NDArray[np.bool_]:
     """Columns named by a parameter (names, positions or a mask) as a mask."""
     mask = np.zeros(table.n_columns, dtype=np.bool_)
-    places = _Places(table)
+    places = Places(table)
     items = np.asarray(chosen, dtype=object) if not isinstance(chosen, str) else None
     if items is None or items.ndim != 1:
         raise TypeError(
@@ -471,7 +471,7 @@ def column_signs(table: Table, given: Any, parameter: str) -> NDArray[np.int8]:
     signs = np.zeros(table.n_columns, dtype=np.int8)
     if given is None:
         return signs
-    places = _Places(table)
+    places = Places(table)
     if isinstance(given, Mapping):
         pairs = [(places.one(item, parameter), sign) for item, sign in given.items()]
     else:
@@ -492,7 +492,7 @@ def column_signs(table: Table, given: Any, parameter: str) -> NDArray[np.int8]:
     return signs
 
 
-class _Places:
+class Places:
     """Where the columns are that names and positions mean: those of the user's table.
 
     The name of a column of dates means all its parts; "days of" it, the first alone.

@@ -89,6 +89,8 @@ def with_differences(tree: Tree, step: Step) -> Tree:
 def _without_needless_splits(tree: Tree, differs: NDArray[np.bool_]) -> Tree:
     """The tree without splits below which no node differs."""
     needed, parent = differs.copy(), tree.parent
+    if tree.given is not None:  # these stay, whatever they tell apart
+        needed[np.isin(parent, np.flatnonzero(tree.given))] = True
     for node in range(tree.node_count - 1, 0, -1):  # children come after their parents
         if needed[node]:
             needed[parent[node]] = True
@@ -116,6 +118,7 @@ def _taken(tree: Tree, kept: Ints, is_leaf: NDArray[np.bool_]) -> Tree:
     return replace(
         tree,
         **changed,
+        given=None if tree.given is None else tree.given[kept],
         feature=np.where(closed, LEAF, tree.feature[kept]).astype(np.int32),
         threshold=np.where(closed, np.nan, tree.threshold[kept]),
         left=np.where(closed, LEAF, number[tree.left[kept]]).astype(np.int32),

@@ -173,6 +173,7 @@ class Tree:
     training_record: TrainingRecord | None = None
     custom: CustomLeaves | None = None
     offsets: tuple[Offset, ...] = ()
+    given: NDArray[np.bool_] | None = None  # nodes whose splits the user gave
 
     @property
     def record(self) -> TrainingRecord:

@@ -54,6 +54,8 @@ class Node:
     children: tuple[int, int] | None = None
     rivals: Sequence[Rival] = ()
     refused: Split | None = None
+    is_given: bool = False  # its split was given by the user
+    n_passed: int = 0  # splits given by the user that are made, or do not divide its rows
 
 
 def find_splits(
@@ -65,10 +67,10 @@ def find_splits(
     root: Node,
 ) -> None:
     """Give every node that may be split its best split."""
-    able = [node for node in nodes if _may_split(node, plan, settings)]
+    able = [node for node in nodes if not node.is_given and _may_split(node, plan, settings)]
     if not able or not plan.n_searched:
         return
-    _set_vectors(backend, models, settings, able)
+    set_vectors(backend, models, settings, able)
     tested = None if models.linear is None else models.linear.tested
     found = all_gains(backend, plan, settings, able, root, tested)
     least = settings.min_gain * root.model.loss
@@ -101,7 +103,7 @@ def _may_split(node: Node, plan: Plan, settings: Settings) -> bool:
     return not deep_enough and node.model.count >= 2 * plan.min_count(settings)
 
 
-def _set_vectors(
+def set_vectors(
     backend: Backend, models: Models, settings: Settings, nodes: Sequence[Node]
 ) -> None:
     """Store with every row what the criterion sums."""

@@ -199,6 +199,8 @@ def _parameter(value: Any, name: str) -> Any:
         return {
             "map": [[_parameter(key, name), _parameter(v, name)] for key, v in value.items()],
         }
+    if isinstance(value, (set, frozenset)):
+        return [_parameter(entry, name) for entry in sorted(value, key=str)]
     if isinstance(value, tuple):
         return {"tuple": [_parameter(entry, name) for entry in value]}
     if isinstance(value, list):
