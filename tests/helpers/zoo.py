@@ -151,9 +151,9 @@ SETTINGS = {
     "special values": ("binary", {}),
     "poisson, special values, winsor, clamp": ("poisson", {"leaf_transform": "winsor"}),
     "texts, special values, limits": ("texts", {"max_numbers": None}),
-    "multiclass, special values, curves, rank": (
+    "multiclass, special values, curves, winsor": (
         "multiclass",
-        {"leaf_transform": "rank", "clamp": False, "curves": True},
+        {"leaf_transform": "winsor", "clamp": False, "curves": True},
     ),
 }
 KINDS = list(SETTINGS)
