@@ -507,8 +507,9 @@ def _cells(model: ModelExplanation, values: tuple[Any, ...]) -> list[Any]:
     """A row for the form: numbers, None where missing, positions of categories."""
     out: list[Any] = []
     for feature, value in zip(model.features, values, strict=True):
-        if feature.categories is None and isinstance(value, str):  # a special value
-            out.append(next(code for code, word in feature.special if word == value))
+        words_of = {word: code for code, word in feature.special}
+        if feature.categories is None and value in words_of:
+            out.append(words_of[value])
         elif feature.categories is None or value is None:
             out.append(value)
         else:
