@@ -163,7 +163,7 @@ def round_date(low: float, high: float) -> float | None:
     """The first of a year between two numbers of days, else of a month, else a whole day.
 
     >>> [date_text(round_date(16500.0 - x, 16500.0 + x)) for x in (200, 20, 2)]
-    ['2015-01-01', '2015-03-01', '2015-03-05']
+    ['2015-01-01', '2015-03-01', '2015-03-08']
     """
     try:
         first, last = _date(low), _date(high)
